@@ -1,0 +1,47 @@
+"""HaluAgent: an autonomous agent that finds hallucinations in what a language model wrote.
+
+    >>> from haluagent import HaluAgent
+    >>> report = HaluAgent().detect("How many days from 2024-01-01 to 2024-06-05?", "150 days.")
+    >>> report.hallucination
+    True
+
+Importing the package loads no engine, prints nothing and writes nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .agent import HaluAgent, Limits
+    from .errors import ConfigError, FormatError, HaluAgentError, ModelError, ToolError
+    from .protocols import Message, Model, ToolContext
+    from .registry import Demo, Registry, Tool, tool
+    from .types import Detection, Evidence, MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
+
+_HOMES = {
+    "agent": ("HaluAgent", "Limits"),
+    "errors": ("ConfigError", "FormatError", "HaluAgentError", "ModelError", "ToolError"),
+    "protocols": ("Message", "Model", "ToolContext"),
+    "registry": ("Demo", "Registry", "Tool", "tool"),
+    "types": ("Detection", "Evidence", "MemoryEntry", "Sentence", "Step", "ToolCall", "ToolResult", "Usage"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ConfigError", "Demo", "Detection", "Evidence", "FormatError", "HaluAgent", "HaluAgentError", "Limits",
+    "MemoryEntry", "Message", "Model", "ModelError", "Registry", "Sentence", "Step", "Tool", "ToolCall",
+    "ToolContext", "ToolError", "ToolResult", "Usage", "tool",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first used, so that `import haluagent` stays light."""
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,236 @@
+"""The public face: `HaluAgent`, from Python, from a notebook, from the command line."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, Literal
+
+from . import language as languages
+from .detection import Run, Strategy
+from .errors import ConfigError
+from .events import Answered, Event
+from .limits import Limits
+from .models import resolve
+from .protocols import Model
+from .recheck import recheck
+from .registry import Registry, Tool
+from .tools import default_registry
+from .types import Detection, Language
+
+__all__ = ["HaluAgent", "Limits"]
+
+
+class HaluAgent:
+    """Detects hallucinations with a model of your own and tools (Cheng et al. 2024, "Small Agent Can Also Rock!").
+
+    `model` is a `Model`, the name of one that `base_url` serves, the path of a GGUF file, or None for what the
+    environment, the configuration file or else the embedded default says. `tools` are added to the built-in ones.
+    `strategy="linear"` keeps the paper's single transcript. `closed_book=True` lets the model's own belief become
+    the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
+    model's engine likes). Raises ConfigError where no model can be had.
+
+    The engine is loaded on the first detection. Synchronous methods run on a thread of their own, so they also work
+    inside a running event loop, as in Jupyter.
+    """
+
+    def __init__(
+        self,
+        model: Model | str | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        tools: Iterable[Tool] = (),
+        strategy: Strategy = "branches",
+        closed_book: bool = False,
+        limits: Limits = Limits(),
+        concurrency: int | None = None,
+        reflect: bool = True,
+    ) -> None:
+        if strategy not in ("branches", "linear"):
+            raise ConfigError(f"strategy {strategy!r} is not known: use 'branches' or 'linear'")
+        if isinstance(model, str) or model is None:
+            model = resolve(model, base_url=base_url, api_key=api_key)
+        self.model = model
+        self.registry: Registry = default_registry()
+        for item in tools:
+            self.registry.add(item)
+        self.strategy: Strategy = strategy
+        self.closed_book = closed_book
+        self.limits = limits
+        self.concurrency = concurrency or getattr(model, "concurrency", 1)
+        self.reflect = reflect
+        self._loop: _Loop | None = None
+
+    async def adetect(
+        self,
+        question: str,
+        response: str,
+        reference: str | None = None,
+        language: Literal["auto", "en", "zh"] = "auto",
+    ) -> Detection:
+        """The report on one response. Raises ConfigError for an empty text or a language that is not supported.
+
+        A model that fails, a limit that is reached and a tool that breaks do not raise: they are in the report.
+        """
+        return await self._run(question, response, reference, language, lambda event: None)
+
+    async def astream(
+        self,
+        question: str,
+        response: str,
+        reference: str | None = None,
+        language: Literal["auto", "en", "zh"] = "auto",
+    ) -> AsyncIterator[Event]:
+        """The same as events, as they happen; the last is `Answered`. Closing it early stops the detection."""
+        async for event in _events(lambda emit: self._run(question, response, reference, language, emit)):
+            yield event
+
+    def detect(
+        self,
+        question: str,
+        response: str,
+        reference: str | None = None,
+        language: Literal["auto", "en", "zh"] = "auto",
+    ) -> Detection:
+        """`adetect` for synchronous code."""
+        return self._background().run(self.adetect(question, response, reference, language))
+
+    def stream(
+        self,
+        question: str,
+        response: str,
+        reference: str | None = None,
+        language: Literal["auto", "en", "zh"] = "auto",
+    ) -> Iterator[Event]:
+        """`astream` for synchronous code."""
+        return self._background().iterate(self.astream(question, response, reference, language))
+
+    def recheck(
+        self, detection: Detection, index: int, reference: str | None = None, tool: str | None = None
+    ) -> Iterator[Event]:
+        """Check one sentence of a report again, with one tool or any; the last event holds the new report.
+
+        Raises ConfigError where there is no such sentence or tool.
+        """
+        self._prepare()
+        run = self._start(detection.question, detection.response, reference, detection.language, tool)
+        return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
+
+    def close(self) -> None:
+        """Free the connections and the background thread. The agent can be used again afterwards."""
+        if self._loop is not None:
+            aclose = getattr(self.model, "aclose", None)
+            if aclose is not None:
+                with suppress(Exception):
+                    self._loop.run(aclose())
+            self._loop.stop()
+            self._loop = None
+
+    def __enter__(self) -> "HaluAgent":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    async def _run(
+        self, question: str, response: str, reference: str | None, language: str, emit: Callable[[Event], None]
+    ) -> Detection:
+        chosen = languages.choose(language, question, response)
+        await asyncio.to_thread(self._prepare)
+        return await self._start(question, response, reference, chosen)(emit).run()
+
+    def _prepare(self) -> None:
+        """Load an engine that is not up yet: this may take seconds, and a download the first time."""
+        start = getattr(self.model, "start", None)
+        if start is not None:
+            start()
+
+    def _start(
+        self, question: str, response: str, reference: str | None, language: Language, only: str | None = None
+    ) -> Callable[[Callable[[Event], None]], Run]:
+        if reference is not None and not reference.strip():
+            raise ConfigError("the reference is empty: give a text, or leave it out")
+        registry = self.registry if only is None else self.registry.only(only)
+
+        def run(emit: Callable[[Event], None]) -> Run:
+            return Run(
+                question,
+                response,
+                reference,
+                language,
+                model=self.model,
+                registry=registry,
+                limits=self.limits,
+                strategy=self.strategy,
+                closed_book=self.closed_book,
+                concurrency=self.concurrency,
+                reflection=self.reflect,
+                emit=emit,
+            )
+
+        return run
+
+    def _background(self) -> "_Loop":
+        if self._loop is None:
+            self._loop = _Loop()
+        return self._loop
+
+
+async def _events(work: Callable[[Callable[[Event], None]], Any]) -> AsyncIterator[Event]:
+    """The events that `work(emit)` emits until `Answered`. Its error is raised here; closing this cancels it."""
+    waiting: asyncio.Queue[Event | None] = asyncio.Queue()
+    task = asyncio.ensure_future(work(waiting.put_nowait))
+    task.add_done_callback(lambda _: waiting.put_nowait(None))
+    try:
+        while (event := await waiting.get()) is not None:
+            yield event
+        task.result()
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await task
+
+
+class _Loop:
+    """An event loop on a daemon thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="haluagent", daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Any) -> Any:
+        future: Future[Any] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def iterate(self, events: AsyncIterator[Event]) -> Iterator[Event]:
+        waiting: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+
+        async def pump() -> None:
+            try:
+                async for event in events:
+                    waiting.put(event)
+            finally:
+                waiting.put(None)
+
+        future = asyncio.run_coroutine_threadsafe(pump(), self._loop)
+        try:
+            while (event := waiting.get()) is not None:
+                yield event
+                if isinstance(event, Answered):
+                    break
+            future.result()
+        finally:
+            future.cancel()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)
+        self._loop.close()

@@ -1,0 +1,199 @@
+"""Verification of one sentence: a short ReAct branch of thought, action and observation that ends in a label."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import wire
+from .errors import FormatError, ToolError
+from .events import Action, Event, Observation, Thought, Verdict
+from .limits import Limits, Meter
+from .memory import Memory
+from .opinion import opinion_of
+from .prompts import fence, render
+from .protocols import Message, ToolContext
+from .registry import Registry, Tool
+from .task import Task
+from .types import Label, MemoryEntry, Sentence, Span, Step, ToolCall, ToolResult, Usage
+
+TURN_TOKENS = 200
+
+
+@dataclass
+class Detective:
+    """What the stages of one detection share."""
+
+    task: Task
+    registry: Registry
+    limits: Limits
+    memory: Memory
+    steps: list[Step]
+    read: list[Span]
+    emit: Callable[[Event], None]
+    closed_book: bool = False
+
+    def context(self, model: Meter) -> ToolContext:
+        return ToolContext(
+            question=self.task.question,
+            response=self.task.response,
+            language=self.task.language,
+            sentences=self.task.sentences,
+            model=model,
+            reference=self.task.reference,
+            memory=self.memory.entries(),
+        )
+
+    def record(self, entry: MemoryEntry) -> MemoryEntry:
+        self.memory.record(entry)
+        self.emit(Verdict(entry=entry))
+        return entry
+
+    async def act(self, sentence: int | None, turn: wire.Turn, model: Meter, since: Usage) -> Step:
+        """Run the call of one turn and keep the step. A call that failed is a step with an error and no result.
+
+        `since` is the meter's reading before the turn was written: the step's usage is what came on top of it.
+        """
+        self.emit(Thought(sentence=sentence, text=turn.thought))
+        self.emit(Action(sentence=sentence, call=turn.call))
+        result: ToolResult | None = None
+        error: str | None = None
+        try:
+            result = await self.registry.call(turn.call, self.context(model))
+            self.read.extend(result.read)
+        except (FormatError, ToolError) as problem:
+            error = str(problem)
+        usage = model.usage - since
+        return self.keep(
+            Step(sentence=sentence, thought=turn.thought, call=turn.call, result=result, error=error, usage=usage)
+        )
+
+    def keep(self, step: Step) -> Step:
+        self.steps.append(step)
+        text = step.result.observation if step.result else step.error or ""
+        self.emit(Observation(sentence=step.sentence, step=step, text=text))
+        return step
+
+
+async def verify(detective: Detective, sentence: Sentence, model: Meter) -> MemoryEntry:
+    """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
+    offered = offered_tools(detective, sentence, model)
+    if all(item.system for item in offered):
+        reason = render("reason", detective.task.language, kind="no_tool", detail="")
+        return await _unverified(detective, sentence, reason, model)
+    branch = _Branch(detective, sentence, model, offered)
+    return await branch.run()
+
+
+def offered_tools(detective: Detective, sentence: Sentence, model: Meter) -> list[Tool]:
+    """The tools that could decide something about a sentence, and `get_answer`, which ends its branch."""
+    context = detective.context(model)
+    tools = [item for item in detective.registry if not item.system and item.when(context, sentence)]
+    return [*tools, detective.registry["get_answer"]]
+
+
+class _Branch:
+    def __init__(self, detective: Detective, sentence: Sentence, model: Meter, offered: list[Tool]) -> None:
+        self.detective = detective
+        self.sentence = sentence
+        self.model = model
+        self.language = detective.task.language
+        self.grammar = wire.grammar(offered, [sentence.name], self.language)
+        self.messages: list[Message] = detective.task.messages(sentence)
+        self.format_errors = 0
+        self.last_observation = ""
+
+    async def run(self) -> MemoryEntry:
+        seen: list[ToolCall] = []
+        for _ in range(self.detective.limits.steps):
+            before = self.model.usage
+            turn = await self.next_turn()
+            if turn is None:
+                return await self.give_up("format_errors")
+            if turn.call in seen:
+                self.answer(turn, render("reason", self.language, kind="repeated", detail=""))
+                continue
+            seen.append(turn.call)
+            step = await self.detective.act(self.sentence.index, turn, self.model, before)
+            if turn.call.name == "get_answer" and step.result:
+                return await self.end_without_check(turn, step.result)
+            if step.result and step.result.label:
+                return self.detective.record(entry_of(self.sentence, step.call, step.result))
+            self.answer(turn, step.result.observation if step.result else step.error or "")
+        return await self.give_up("step_limit")
+
+    async def next_turn(self) -> wire.Turn | None:
+        """The model's next readable turn, with its errors shown to it; None where they were too many."""
+        while True:
+            generation = await self.model.generate(
+                self.messages,
+                stop=["\n" + mark.strip() for mark in wire.OBSERVATION.values()],
+                grammar=self.grammar,
+                max_tokens=TURN_TOKENS,
+            )
+            try:
+                return wire.parse(generation.text)
+            except FormatError as error:
+                self.format_errors += 1
+                self.detective.keep(
+                    Step(
+                        sentence=self.sentence.index,
+                        thought=generation.text,
+                        call=None,
+                        result=None,
+                        error=str(error),
+                        usage=generation.usage,
+                    )
+                )
+                if self.format_errors > self.detective.limits.format_errors:
+                    return None
+                self.reply(generation.text, str(error))
+
+    def answer(self, turn: wire.Turn, observation: str) -> None:
+        self.last_observation = observation
+        marks = wire.THOUGHT[self.language], wire.ACTION[self.language]
+        self.reply(f"{marks[0]}{turn.thought}\n{marks[1]}{wire.write_call(turn.call)}", observation)
+
+    def reply(self, said: str, observation: str) -> None:
+        self.messages += [
+            {"role": "assistant", "content": said},
+            {"role": "user", "content": wire.OBSERVATION[self.language] + fence(observation)},
+        ]
+
+    async def end_without_check(self, turn: wire.Turn, result: ToolResult) -> MemoryEntry:
+        if result.label == "no_claim":
+            return self.detective.record(entry_of(self.sentence, turn.call, result))
+        reason = self.last_observation or result.observation
+        return await _unverified(self.detective, self.sentence, reason, self.model)
+
+    async def give_up(self, kind: str) -> MemoryEntry:
+        reason = render("reason", self.language, kind=kind, detail=self.last_observation)
+        return await _unverified(self.detective, self.sentence, reason, self.model)
+
+
+def entry_of(sentence: Sentence, call: ToolCall | None, result: ToolResult) -> MemoryEntry:
+    """The memory of a tool's decision."""
+    return MemoryEntry(
+        sentence=sentence,
+        label=result.label or "unverified",
+        evidence=result.evidence,
+        tool=call.name if call else None,
+        confidence=result.confidence,
+        reason=result.observation,
+    )
+
+
+async def _unverified(detective: Detective, sentence: Sentence, reason: str, model: Meter) -> MemoryEntry:
+    belief = await opinion_of(detective.task, sentence, model)
+    if detective.closed_book:
+        label: Label = "supported" if belief >= 0.5 else "contradicted"
+        text = render("reason", detective.task.language, kind="closed_book", detail=f"{belief:.0%}")
+        return detective.record(
+            MemoryEntry(
+                sentence=sentence,
+                label=label,
+                confidence=max(belief, 1 - belief),
+                reason=text,
+                opinion=belief,
+                tool="closed_book",
+            )
+        )
+    return detective.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason, opinion=belief))

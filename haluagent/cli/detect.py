@@ -1,0 +1,129 @@
+"""`haluagent detect`: one response in, one report out."""
+
+import sys
+from collections.abc import Generator
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.options import (
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    ClosedBook,
+    Concurrency,
+    Lang,
+    MaxSeconds,
+    MaxSteps,
+    MaxTokens,
+    ModelName,
+    NoReflect,
+    StrategyOption,
+)
+
+if TYPE_CHECKING:
+    from haluagent.cli.partial import PartialDetection
+    from haluagent.events import Event
+    from haluagent.types import Detection
+
+INTERRUPTED = 130
+
+
+def detect(
+    question: Annotated[str | None, typer.Option(help="What was asked.")] = None,
+    response: Annotated[str | None, typer.Option(help="What the language model answered: the text to check.")] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="A text to check against. May be given several times.")
+    ] = None,
+    question_file: Annotated[str | None, typer.Option(metavar="FILE", help="Read the question from a file.")] = None,
+    response_file: Annotated[str | None, typer.Option(metavar="FILE", help="Read the response from a file.")] = None,
+    input_file: Annotated[
+        str | None,
+        typer.Option("--input", metavar="FILE", help="Read a JSON object with question, response and reference."),
+    ] = None,
+    lang: Lang = "auto",
+    closed_book: ClosedBook = False,
+    strategy: StrategyOption = "branches",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Print every step as it happens.")] = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    max_steps: MaxSteps = None,
+    max_tokens: MaxTokens = None,
+    max_seconds: MaxSeconds = None,
+    concurrency: Concurrency = None,
+    no_reflect: NoReflect = False,
+) -> None:
+    """Find what is wrong in a response.
+
+    A file named - is standard input. Exit code: 0 no hallucination, 1 hallucination found, 3 could not be verified,
+    2 something was given wrongly, 130 stopped with Ctrl-C.
+    """
+    from haluagent.cli.inputs import collect
+    from haluagent.cli.partial import PartialDetection
+    from haluagent.cli.terminal import closed_pipe_ignored
+    from haluagent.language import detect as detect_language
+
+    text = collect(question, response, question_file, response_file, reference or [], input_file)
+    agent = options.make_agent(
+        AgentOptions(
+            model=model,
+            base_url=base_url,
+            api_key=api_key,
+            strategy=strategy,
+            closed_book=closed_book,
+            max_steps=max_steps,
+            max_tokens=max_tokens,
+            max_seconds=max_seconds,
+            concurrency=concurrency,
+            reflect=not no_reflect,
+        )
+    )
+    language = detect_language(text.question, text.response) if lang == "auto" else lang
+    partial = PartialDetection(text.question, text.response, language)
+    events = agent.stream(text.question, text.response, reference=text.reference, language=lang)
+    interrupted = False
+    with closing(agent), closed_pipe_ignored():
+        try:
+            # However this ends, by Ctrl-C too, closing the iterator stops the agent's work.
+            with closing(partial.follow(events)) as followed:
+                _follow(followed, partial, trace, as_json)
+        except KeyboardInterrupt:
+            interrupted = True
+        _print(partial.detection(), as_json)
+    raise typer.Exit(INTERRUPTED if interrupted else exit_code(partial.detection()))
+
+
+def exit_code(detection: "Detection") -> int:
+    return {False: 0, True: 1, None: 3}[detection.hallucination]
+
+
+def _follow(events: "Generator[Event, None, None]", partial: "PartialDetection", trace: bool, as_json: bool) -> None:
+    """Read the events to their end, showing them as steps or as one line of progress."""
+    from haluagent.cli.terminal import Screen
+    from haluagent.trace import event_lines, starting_line
+
+    steps = Screen(sys.stderr if as_json else sys.stdout)
+    progress = Screen(sys.stderr)
+    if progress.console is not None:
+        progress.show(starting_line(partial.language))
+    with progress.live():
+        for event in events:
+            if trace:
+                steps.show(event_lines(event, partial.language))
+            else:
+                progress.status(partial.line())
+
+
+def _print(detection: "Detection", as_json: bool) -> None:
+    from haluagent.cli.terminal import Screen
+    from haluagent.report import report_lines
+
+    if as_json:
+        # JSON is UTF-8, whatever the terminal's encoding.
+        sys.stdout.buffer.write(detection.model_dump_json().encode() + b"\n")
+    else:
+        Screen(sys.stdout).show(report_lines(detection))

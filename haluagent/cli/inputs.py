@@ -1,0 +1,98 @@
+"""What the user gives to be checked, read from arguments, files and standard input.
+
+Every mistake is a ConfigError of one line that says what to change.
+"""
+
+import sys
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from haluagent.errors import ConfigError
+from haluagent.types import Record
+
+STANDARD_INPUT = "-"
+
+
+class Text(Record):
+    """A response with the question it answers, and what it may be checked against."""
+
+    question: str
+    response: str
+    reference: str | None = None
+
+
+def collect(
+    question: str | None,
+    response: str | None,
+    question_file: str | None,
+    response_file: str | None,
+    references: list[str],
+    input_file: str | None,
+) -> Text:
+    """Put together what was given. Raises ConfigError for what is missing, empty, unreadable or given twice."""
+    if [question_file, response_file, input_file, *references].count(STANDARD_INPUT) > 1:
+        raise ConfigError("standard input (-) can be read only once: give the other text as a file or an argument")
+    if input_file is not None:
+        if any(value is not None for value in (question, response, question_file, response_file)):
+            raise ConfigError("--input holds the question and the response: leave --question and --response out")
+        text = _from_json(input_file)
+    else:
+        text = Text(
+            question=_one("question", question, question_file), response=_one("response", response, response_file)
+        )
+    given = [text.reference] if text.reference else []
+    reference = "\n\n".join([*given, *(read_text(path) for path in references)]) or None
+    for name, value in (("question", text.question), ("response", text.response)):
+        if not value.strip():
+            raise ConfigError(f"the {name} is empty: there is nothing to check without it")
+    return text.model_copy(update={"reference": reference})
+
+
+def read_text(path: str) -> str:
+    """The text of a UTF-8 file (`-`: standard input), without its last line end. Raises ConfigError, also if empty."""
+    name = "standard input" if path == STANDARD_INPUT else path
+    try:
+        data = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {name}: {error.strerror or error}") from error
+    except (ValueError, RuntimeError) as error:  # a NUL in the path, or a home that does not exist
+        raise ConfigError(f"cannot read {name!r}: {error}") from error
+    # Editors end a file with a line end that is no part of the text, and lengths are counted exactly.
+    text = decode(data, name).removesuffix("\n").removesuffix("\r")
+    if not text.strip():
+        raise ConfigError(f"{name} is empty")
+    return text
+
+
+def decode(data: bytes, name: str) -> str:
+    """UTF-8 text, with or without a byte order mark. Raises ConfigError that calls the text `name`."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is not UTF-8 text: convert it first, for example with iconv") from error
+
+
+def _one(name: str, value: str | None, path: str | None) -> str:
+    if value is not None and path is not None:
+        raise ConfigError(f"give --{name} or --{name}-file, not both")
+    if path is not None:
+        return read_text(path)
+    if value is None:
+        raise ConfigError(f"no {name}: give --{name} TEXT, --{name}-file FILE or --input FILE.json")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise ConfigError(f"the {name} is not UTF-8 text: give it with --{name}-file, converted to UTF-8")
+    return value
+
+
+def _from_json(path: str) -> Text:
+    name = "standard input" if path == STANDARD_INPUT else path
+    try:
+        return Text.model_validate_json(read_text(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
+        raise ConfigError(
+            f'{name} is not a JSON object like {{"question": "…", "response": "…", "reference": "…"}}: '
+            f"{where}{first['msg']}"
+        ) from error

@@ -1,0 +1,95 @@
+"""The command `haluagent`. Everything that takes time to import is imported by the command that needs it."""
+
+import io
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from haluagent import __version__
+from haluagent.cli.chat import chat
+from haluagent.cli.detect import detect
+from haluagent.cli.model import app as model_app
+from haluagent.cli.tools import app as tools_app
+from haluagent.errors import ConfigError, HaluAgentError
+
+USER_MISTAKE = 2
+# Whatever failed, nothing was shown to be right or wrong.
+NOT_VERIFIED = 3
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="haluagent",
+    help="Find hallucinations in what a language model wrote.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(detect)
+app.command()(chat)
+app.add_typer(tools_app, name="tools")
+app.add_typer(model_app, name="model")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"haluagent {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """The entry point: runs the command line and exits with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character gets its number instead of a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; errors are one line on standard error."""
+    try:
+        code = app(arguments or ["--help"], prog_name="haluagent", standalone_mode=False)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        return _explain(error)
+    return code if isinstance(code, int) else 0
+
+
+def _explain(error: Exception) -> int:
+    if hasattr(error, "format_message"):  # what typer raises for a wrong option or argument
+        message = error.format_message()
+        if "\n" in message:  # a group without a command: the message is its help
+            print(message, file=sys.stderr)
+            return USER_MISTAKE
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "haluagent"
+        return _complain(f"{message.rstrip('.')} (see '{command} --help')", USER_MISTAKE)
+    if os.environ.get("HALUAGENT_DEBUG"):
+        raise error
+    if isinstance(error, ConfigError):
+        return _complain(str(error), USER_MISTAKE)
+    if isinstance(error, HaluAgentError):
+        return _complain(str(error), NOT_VERIFIED)
+    return _complain(
+        f"unexpected {type(error).__name__}: {error} (run again with HALUAGENT_DEBUG=1 to see where)", NOT_VERIFIED
+    )
+
+
+def _complain(message: str, code: int) -> int:
+    # Imported here, because nothing else in this module needs it.
+    from haluagent.report import clean
+
+    print(f"haluagent: {clean(message)}", file=sys.stderr)
+    return code

@@ -1,0 +1,112 @@
+"""`haluagent model`: list, pull and find the weights of the embedded model, and serve a model to others."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ConfigError
+
+app = typer.Typer(help="The model: its weights on this machine, and servers for it.", no_args_is_help=True)
+
+Name = Annotated[str | None, typer.Argument(help="A name from `model list`, or hf:OWNER/REPO/FILE.gguf.")]
+
+
+class EngineName(StrEnum):
+    LLAMA_CPP = "llama.cpp"
+    VLLM = "vllm"
+
+
+@app.command("list")
+def list_models() -> None:
+    """Show the weights that have a name here, and which of them are on this machine."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..models import store, weights
+
+    here = {found.name: found for found in weights.installed()}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("name", "size", "licence", "languages", "installed"):
+        table.add_column(title, justify="right" if title == "size" else "left", overflow="fold")
+    for known in weights.KNOWN.values():
+        name = known.name + (" (default)" if known.name == weights.DEFAULT else "")
+        place = str(here.pop(known.name).path) if known.name in here else "not installed"
+        table.add_row(name, store.megabytes(known.size), known.licence, known.languages, place)
+    for other in here.values():
+        table.add_row(other.name, store.megabytes(other.size), "see its hub", "", str(other.path))
+    # A terminal wraps the table; a pipe gets every row on one line.
+    Console(width=None if sys.stdout.isatty() else 400).print(table)
+
+
+@app.command()
+def pull(
+    name: Name = None,
+    sha256: Annotated[str | None, typer.Option(help="What the file from a hub must have.")] = None,
+    revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on a hub.")] = None,
+) -> None:
+    """Download weights, check their SHA-256, and print where they are. Goes on where it was interrupted."""
+    from ..models import weights
+    from ..models.progress import download_progress
+
+    name = name or weights.DEFAULT
+    if not name.startswith(weights.HUB) and (sha256 or revision):
+        raise ConfigError("--sha256 and --revision are for weights from a hub (hf:OWNER/REPO/FILE.gguf)")
+    with download_progress(name) as progress:
+        place = weights.pull(name, progress, sha256=sha256, revision=revision)
+    typer.echo(place)
+
+
+@app.command()
+def path(name: Name = None) -> None:
+    """Print where weights are. A mistake (exit code 2) where they are not on this machine."""
+    from ..models import weights
+
+    name = name or weights.DEFAULT
+    place = weights.path(name)
+    if place is None:
+        raise ConfigError(f"the weights {name} are not on this machine: run `haluagent model pull {name}`")
+    typer.echo(place)
+
+
+@app.command()
+def serve(
+    engine: Annotated[EngineName, typer.Option(help="What runs the model.")] = EngineName.LLAMA_CPP,
+    model: Annotated[str | None, typer.Option(help="Weights for llama.cpp; a model's id or path for vLLM.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8080,
+    context: Annotated[int | None, typer.Option(help="Tokens per conversation.")] = None,
+    parallel: Annotated[int | None, typer.Option(help="Requests at a time.")] = None,
+    lora: Annotated[list[str] | None, typer.Option(help="vLLM: NAME=PATH; llama.cpp: a GGUF file.")] = None,
+    max_lora_rank: Annotated[int | None, typer.Option(help="vLLM: the largest rank among the adapters.")] = None,
+    vllm_bin: Annotated[str | None, typer.Option(help="vLLM: its executable (or HALUAGENT_VLLM).")] = None,
+    api_key: Annotated[str | None, typer.Option(help="Ask clients for this key.")] = None,
+    extra: Annotated[list[str] | None, typer.Argument(help="After --: more arguments for vLLM.")] = None,
+) -> None:
+    """Serve a model in the foreground, for other programs and other machines, until Ctrl-C."""
+    from ..models import serve as servers
+
+    adapters = lora or []
+    if engine is EngineName.VLLM:
+        if model is None:
+            raise ConfigError("say which model vLLM shall serve: --model ID")
+        if any("=" not in adapter for adapter in adapters):
+            raise ConfigError("vLLM takes each adapter with a name: --lora NAME=PATH")
+        command = servers.vllm_command(
+            servers.find_vllm(vllm_bin), model, host=host, port=port, context=context, parallel=parallel,
+            lora=adapters, max_lora_rank=max_lora_rank, extra=extra or (),
+        )  # fmt: skip
+        servers.serve_vllm(command, api_key)
+        return
+    if extra or max_lora_rank is not None or len(adapters) > 1:
+        raise ConfigError("llama.cpp serves with one --lora at most, without --max-lora-rank and arguments after --")
+    from ..models.embedded import DEFAULT_CONTEXT, SLOTS, EmbeddedModel
+    from ..models.weights import DEFAULT
+
+    name = model or DEFAULT
+    servers.serve_embedded(
+        EmbeddedModel(name).path(), name, host=host, port=port, context=context or DEFAULT_CONTEXT,
+        slots=parallel or SLOTS, lora=Path(adapters[0]) if adapters else None, api_key=api_key,
+    )  # fmt: skip

@@ -1,0 +1,69 @@
+"""The options that `detect` and `chat` share, and the agent made from them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from haluagent.agent import HaluAgent
+
+LanguageChoice = Literal["auto", "en", "zh"]
+Strategy = Literal["branches", "linear"]
+
+
+def _positive(value: float | None) -> float | None:
+    if value is not None and not value > 0:
+        raise typer.BadParameter("it must be above 0")
+    return value
+
+
+Lang = Annotated[LanguageChoice, typer.Option(help="Language of the response.")]
+ClosedBook = Annotated[bool, typer.Option("--closed-book", help="Let the model's own belief decide where no tool can.")]
+StrategyOption = Annotated[Strategy, typer.Option(help="One branch per sentence, or one growing transcript.")]
+ModelName = Annotated[str | None, typer.Option(help="Model to use; see 'haluagent model list'.")]
+BaseUrl = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint, such as http://localhost:8000/v1.")]
+ApiKey = Annotated[str | None, typer.Option(help="Its key. HALUAGENT_API_KEY keeps it out of the process list.")]
+MaxSteps = Annotated[int | None, typer.Option(min=1, help="Turns of the model per sentence.")]
+MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens evaluated and generated in one detection.")]
+MaxSeconds = Annotated[float | None, typer.Option(callback=_positive, help="Seconds one detection may take.")]
+Concurrency = Annotated[int | None, typer.Option(min=1, help="Sentences checked at the same time.")]
+NoReflect = Annotated[bool, typer.Option("--no-reflect", help="Keep the first labels: no reflection.")]
+
+
+@dataclass(frozen=True)
+class AgentOptions:
+    """What the command line says about the agent. None leaves the agent's own default."""
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    strategy: Strategy = "branches"
+    closed_book: bool = False
+    max_steps: int | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    concurrency: int | None = None
+    reflect: bool = True
+
+
+AgentMaker = Callable[[AgentOptions], "HaluAgent"]
+
+
+def make_agent(options: AgentOptions) -> "HaluAgent":
+    """Raises ConfigError where no such agent can be made."""
+    # Imported here, because `--help` must not wait for it.
+    from haluagent.agent import HaluAgent, Limits
+
+    limits = {"steps": options.max_steps, "tokens": options.max_tokens, "seconds": options.max_seconds}
+    return HaluAgent(
+        options.model,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        strategy=options.strategy,
+        closed_book=options.closed_book,
+        limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
+        concurrency=options.concurrency,
+        reflect=options.reflect,
+    )

@@ -1,0 +1,78 @@
+"""Printing lines: coloured and wrapped on a terminal, as they are everywhere else."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from haluagent.report import Line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+NARROWEST = 20
+
+
+class Screen:
+    """One output stream. Colour only on a terminal, and not where `NO_COLOR` is set (https://no-color.org)."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.console = _console(self.stream) if self.stream.isatty() else None
+        self._progress: Progress | None = None
+
+    def show(self, lines: Line | Iterable[Line]) -> None:
+        for line in [lines] if isinstance(lines, Line) else lines:
+            if self.console is None:
+                print(line, file=self.stream, flush=True)
+                continue
+            room = max(NARROWEST, self.console.width - line.indent)
+            for piece in line.styled().wrap(self.console, room):
+                self.console.print(" " * line.indent, piece, sep="", end="\n", highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """Within it, `status()` keeps one line below the others, with the time that has passed."""
+        try:
+            yield
+        finally:
+            if self._progress is not None:
+                self._progress.stop()
+                self._progress = None
+
+    def status(self, text: str) -> None:
+        if self.console is None:
+            return
+        if self._progress is None:
+            self._progress = _progress(self.console)
+            self._progress.add_task("")
+            self._progress.start()
+        self._progress.update(self._progress.task_ids[0], description=str(Line(("", text))))
+
+
+def _console(stream: TextIO) -> "Console":
+    from rich.console import Console
+
+    # An empty NO_COLOR counts as unset.
+    return Console(file=stream, color_system=None if os.environ.get("NO_COLOR") else "auto", highlight=False)
+
+
+def _progress(console: "Console") -> "Progress":
+    """A line that redraws itself and is gone afterwards."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, refresh_per_second=4)
+
+
+@contextmanager
+def closed_pipe_ignored() -> Iterator[None]:
+    """A reader that left (`haluagent detect … | head`) has what it wanted: the exit code still says the verdict."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out, which would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,195 @@
+"""One detection from beginning to end: segment, verify, reflect, answer."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from . import wire
+from .branch import Detective, verify
+from .errors import HaluAgentError
+from .events import Answered, Event, Found
+from .limits import Budget, BudgetExceeded, Limits, Meter
+from .linear import transcript
+from .memory import Memory, verdict
+from .prompts import render
+from .protocols import Model
+from .reflection import reflect
+from .registry import Registry
+from .segment import split
+from .standalone import complete
+from .task import Task, make_task
+from .types import Coverage, Detection, Language, MemoryEntry, Sentence, Span, Step, Stop, ToolCall, Usage
+from .writing import is_writing
+
+Strategy = Literal["branches", "linear"]
+
+
+class Run:
+    """A detection in progress. `run()` ends in a Detection whatever the model, a tool or the endpoint does."""
+
+    def __init__(
+        self,
+        question: str,
+        response: str,
+        reference: str | None,
+        language: Language,
+        *,
+        model: Model,
+        registry: Registry,
+        limits: Limits,
+        strategy: Strategy,
+        closed_book: bool,
+        concurrency: int,
+        reflection: bool,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.budget = Budget(limits)
+        self.model = model
+        self.meters: list[Meter] = []
+        self.strategy = strategy
+        self.concurrency = concurrency
+        self.reflection = reflection
+        self.stop: Stop = "answer"
+        self.error: str | None = None
+        sentences = split(response)
+        task = make_task(question, response, reference, language, sentences, registry, model)
+        self.detective = Detective(task, registry, limits, Memory(), [], [], emit, closed_book)
+
+    @property
+    def task(self) -> Task:
+        return self.detective.task
+
+    def meter(self) -> Meter:
+        meter = Meter(self.model, self.budget)
+        self.meters.append(meter)
+        return meter
+
+    @property
+    def usage(self) -> Usage:
+        return sum((meter.usage for meter in self.meters), Usage())
+
+    async def one(self, sentence: Sentence) -> MemoryEntry:
+        """Check a single sentence, within the limits."""
+        try:
+            async with asyncio.timeout(self.budget.seconds_left()):
+                return await verify(self.detective, sentence, self.meter())
+        except TimeoutError:
+            why = f"the time limit of {self.detective.limits.seconds:g} s was reached"
+        except (BudgetExceeded, HaluAgentError) as problem:
+            why = str(problem)
+        reason = render("reason", self.task.language, kind="budget", detail=why)
+        return self.detective.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
+
+    async def run(self) -> Detection:
+        """Check everything within the limits. Only cancellation leaves this early."""
+        try:
+            async with asyncio.timeout(self.budget.seconds_left()):
+                if self.strategy == "linear":
+                    self.stop = await transcript(self.detective, self.meter())
+                else:
+                    await self._branches()
+                if self.reflection:
+                    await reflect(self.detective, self.meter())
+        except TimeoutError:
+            self._ended("budget", f"the time limit of {self.detective.limits.seconds:g} s was reached")
+        except BudgetExceeded as limit:
+            self._ended("budget", str(limit))
+        except HaluAgentError as error:
+            self._ended("error", str(error))
+        return self._answer()
+
+    async def _branches(self) -> None:
+        meter = self.meter()
+        await self._segment(meter)
+        units = list(self.task.sentences)
+        whole = self.detective.context(meter).sentence(0)
+        if self._has_condition(whole, meter):
+            units.append(whole)
+            if not self.task.reference and await is_writing(self.detective, meter):
+                reason = render("reason", self.task.language, kind="writing", detail="")
+                for sentence in self.task.sentences:
+                    self.detective.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
+                units = [whole]
+        await self._verify_all(units)
+
+    def _has_condition(self, whole: Sentence, meter: Meter) -> bool:
+        context = self.detective.context(meter)
+        return any(not item.system and item.when(context, whole) for item in self.detective.registry)
+
+    async def _segment(self, meter: Meter) -> None:
+        call = ToolCall(name="split_text")
+        await self.detective.act(None, wire.Turn(thought="", call=call), meter, meter.usage)
+        sentences = await complete(self.task, meter)
+        self.detective.task = self.task.with_sentences(sentences)
+        for sentence in sentences:
+            self.detective.emit(Found(sentence=sentence))
+
+    async def _verify_all(self, units: list[Sentence]) -> None:
+        """The first branch alone, so that the others find the shared prefix in the engine's cache; then together."""
+        first, rest = units[:1], units[1:]
+        for sentence in first:
+            await verify(self.detective, sentence, self.meter())
+        gate = asyncio.Semaphore(self.concurrency)
+
+        async def one(sentence: Sentence) -> None:
+            async with gate:
+                await verify(self.detective, sentence, self.meter())
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for sentence in rest:
+                    group.create_task(one(sentence))
+        except* BudgetExceeded as errors:
+            raise errors.exceptions[0] from None
+        except* HaluAgentError as errors:
+            raise errors.exceptions[0] from None
+
+    def _ended(self, stop: Stop, why: str) -> None:
+        self.stop = stop
+        self.error = why if stop == "error" else None
+        kind = "error" if stop == "error" else "budget"
+        reason = render("reason", self.task.language, kind=kind, detail=why)
+        for sentence in self.task.sentences:
+            if sentence.index not in self.detective.memory:
+                self.detective.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
+
+    def _answer(self) -> Detection:
+        entries = self.detective.memory.entries()
+        hallucination, score = verdict(entries)
+        detection = Detection(
+            question=self.task.question,
+            response=self.task.response,
+            language=self.task.language,
+            hallucination=hallucination,
+            score=score,
+            sentences=entries,
+            steps=tuple(self.detective.steps),
+            usage=self.usage,
+            coverage=self._coverage(entries),
+            stop=self.stop,
+            error=self.error,
+        )
+        self.detective.emit(Answered(detection=detection))
+        return detection
+
+    def _coverage(self, entries: Iterable[MemoryEntry]) -> Coverage:
+        task = self.task
+        total = sum(len(sentence.text) for sentence in task.sentences)
+        reached = {step.sentence for step in self.detective.steps}
+        missed = sum(
+            len(entry.sentence.text)
+            for entry in entries
+            if entry.label == "unverified" and entry.sentence.index not in reached and self.stop in ("budget", "error")
+        )
+        response = 1.0 - min(1.0, (missed + task.hidden) / total) if total else 1.0
+        reference = share(self.detective.read, len(task.reference)) if task.reference else None
+        return Coverage(response=response, reference=reference)
+
+
+def share(spans: Iterable[Span], length: int) -> float:
+    """The part in [0, 1] of a text of `length` characters that the spans cover together."""
+    covered, reached = 0, 0
+    for start, end in sorted(spans):
+        covered += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered / length if length else 1.0

@@ -1,0 +1,209 @@
+"""The client for every model: chat completions of an OpenAI-compatible server, as text or as a scored choice."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from ..errors import ConfigError, ModelError
+from ..protocols import Choice, Generation, Message
+from ..types import Usage
+from .dialect import Dialect, choice_fields, discover, grammar_fields, scoring_fields
+from .endpoint import Endpoint, RequestRefused, Sleep
+from .scoring import choice_probabilities, match_choice
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_CONTEXT = 8192
+CHOICE_TOKENS = 16
+
+
+class OpenAIModel:
+    """A `Model` at `base_url` under the `name` that the server knows.
+
+    `context` is in tokens, `timeout` in seconds per try, `attempts` counts the first try, and `concurrency`
+    requests run at a time. `samples_per_request` is how many samples the server takes in one request (None:
+    any number). `tokenizer` counts tokens; without one they are estimated. `seed` is the same for every
+    request, so that a run can be repeated.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        name: str,
+        *,
+        api_key: str | None = None,
+        dialect: Dialect = "plain",
+        context: int = DEFAULT_CONTEXT,
+        samples_per_request: int | None = None,
+        tokenizer: Callable[[str], int] | None = None,
+        seed: int = 0,
+        timeout: float = 300.0,
+        attempts: int = 5,
+        concurrency: int = 8,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.name = name
+        self.context = context
+        self.dialect: Dialect = dialect
+        self.concurrency = concurrency
+        self.api_key = api_key
+        self._endpoint = Endpoint(
+            base_url, api_key=api_key, timeout=timeout, attempts=attempts, concurrency=concurrency, sleep=sleep
+        )
+        self._samples_per_request = samples_per_request
+        self._tokenizer = tokenizer
+        self._seed = seed
+        self._gives_logprobs = True
+
+    @classmethod
+    def connect(
+        cls,
+        base_url: str,
+        name: str | None = None,
+        *,
+        api_key: str | None = None,
+        dialect: Dialect | None = None,
+        context: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """The model after asking the server for its dialect and context, and for its name where none is given.
+
+        What is given is not overridden; `options` are those of the constructor. Raises `ModelError` where
+        nothing answers, `ConfigError` where the server has several models and none was named.
+        """
+        served = discover(base_url, api_key, name)
+        if name is None:
+            if len(served.models) != 1:
+                listed = ", ".join(served.models) or "no model"
+                raise ConfigError(f"{base_url} lists {listed}: say which one with --model or HALUAGENT_MODEL")
+            name = served.models[0]
+        options.setdefault("samples_per_request", served.slots)
+        return cls(
+            base_url,
+            name,
+            api_key=api_key,
+            dialect=dialect or served.dialect,
+            context=context or served.context or DEFAULT_CONTEXT,
+            **options,
+        )
+
+    @property
+    def base_url(self) -> str:
+        return self._endpoint.base_url
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        stop: Sequence[str] = (),
+        grammar: str | None = None,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        samples: int = 1,
+    ) -> Generation:
+        """Continue a conversation; see `Model.generate`. Raises `ModelError`."""
+        request: dict[str, Any] = {"messages": list(messages), "max_tokens": max_tokens, "temperature": temperature}
+        if stop:
+            request["stop"] = list(stop)
+        texts: list[str] = []
+        usage = Usage()
+        truncated = False
+        while len(texts) < samples:  # a server may take fewer samples per request than asked for, or only one
+            n = min(samples - len(texts), self._samples_per_request or samples)
+            body = request | {"seed": self._seed + len(texts)} | ({"n": n} if n > 1 else {})
+            choices, cost = await self._complete(body, lambda dialect: grammar_fields(dialect, grammar))
+            texts += [choice["message"]["content"] for choice in choices]
+            usage += cost
+            truncated = truncated or any(choice.get("finish_reason") == "length" for choice in choices)
+        return Generation(texts=tuple(texts[:samples]), usage=usage, truncated=truncated)
+
+    async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+        """Score a few short answers by the log-probabilities of the next token; see `Model.choose`.
+
+        Where the server gives none, the answer it writes gets all the weight, and where that is no answer
+        every choice gets the same: neither is `calibrated`. Raises `ModelError`.
+        """
+        usage = Usage()
+        if self._gives_logprobs:
+            body = {"messages": list(messages), "max_tokens": 1, "temperature": 0.0, "seed": self._seed}
+            body |= {"logprobs": True, "top_logprobs": 20}
+            try:
+                answers, usage = await self._complete(body, lambda dialect: scoring_fields(dialect, choices))
+            except RequestRefused as refusal:
+                if "logprob" not in str(refusal):
+                    raise
+                logger.warning("no log-probabilities from this server, choices are not calibrated: %s", refusal)
+                self._gives_logprobs = False
+            else:
+                probabilities = choice_probabilities(_top_tokens(answers[0]), choices)
+                if probabilities is not None:
+                    return Choice(probabilities=probabilities, usage=usage)
+        body = {"messages": list(messages), "max_tokens": CHOICE_TOKENS, "temperature": 0.0, "seed": self._seed}
+        answers, cost = await self._complete(body, lambda dialect: choice_fields(dialect, choices))
+        written = match_choice(answers[0]["message"]["content"], choices)
+        weights = {choice: float(choice == written) if written else 1 / len(choices) for choice in choices}
+        return Choice(probabilities=weights, usage=usage + cost, calibrated=False)
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens `text` takes: exact with a tokenizer of this model, else an estimate."""
+        if self._tokenizer is None:
+            from ..tokens import ApproximateTokenizer
+
+            self._tokenizer = ApproximateTokenizer().count
+        return self._tokenizer(text)
+
+    async def aclose(self) -> None:
+        """Close the connections that belong to the running event loop."""
+        await self._endpoint.aclose()
+
+    async def _complete(
+        self, body: dict[str, Any], constraint: Callable[[Dialect], dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], Usage]:
+        """One request under a constraint; if the server refuses the constraint, the same one without."""
+        body = {"model": self.name} | body
+        fields = constraint(self.dialect)
+        began = time.monotonic()
+        try:
+            answer = await self._endpoint.post("/chat/completions", body | fields)
+        except RequestRefused as refusal:
+            if not fields:
+                raise
+            answer = await self._endpoint.post("/chat/completions", body)
+            # It works without: so it was the constraint, and the next request need not try again.
+            logger.warning("the server takes no constraint in the dialect of %s: %s", self.dialect, refusal)
+            self.dialect = "plain"
+        return self._read(answer, time.monotonic() - began)
+
+    def _read(self, answer: dict[str, Any], seconds: float) -> tuple[list[dict[str, Any]], Usage]:
+        choices = answer.get("choices")
+        if not isinstance(choices, list) or not choices or not all(map(_has_text, choices)):
+            raise ModelError(f"{self.base_url} answered 200 without a text: {str(answer)[:200]}")
+        reported = answer.get("usage") or {}
+        generated = reported.get("completion_tokens") or 0
+        if self.dialect == "llama.cpp" and len(choices) > 1:
+            # llama.cpp reports the tokens of one sample only (measured), so the others are counted here.
+            generated = max(generated, sum(self.count_tokens(choice["message"]["content"]) for choice in choices))
+        cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
+        if cached is None:
+            cached = (answer.get("timings") or {}).get("cache_n")
+        return choices, Usage(
+            calls=1,
+            prompt_tokens=reported.get("prompt_tokens") or 0,
+            cached_tokens=cached or 0,
+            generated_tokens=generated,
+            seconds=seconds,
+        )
+
+
+def _has_text(choice: Any) -> bool:
+    message = choice.get("message") if isinstance(choice, dict) else None
+    return isinstance(message, dict) and isinstance(message.get("content"), str)
+
+
+def _top_tokens(choice: dict[str, Any]) -> list[dict[str, Any]]:
+    """The most probable first tokens, or none where the server left them out or wrote something else there."""
+    content = (choice.get("logprobs") or {}).get("content") or []
+    first = content[0] if content and isinstance(content[0], dict) else {}
+    return [entry for entry in first.get("top_logprobs") or [] if isinstance(entry, dict)]

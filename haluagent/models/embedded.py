@@ -1,0 +1,149 @@
+"""The embedded model: weights pulled when first needed, llama.cpp in this process, and the client of every server."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ConfigError
+from ..protocols import Choice, Generation, Message
+from . import weights
+from .config import cache_dir
+from .progress import download_progress
+
+if TYPE_CHECKING:
+    from ..tokens import Tokenizer
+    from .client import OpenAIModel
+
+DEFAULT_CONTEXT = 8192
+SLOTS = 4
+
+
+class EmbeddedModel:
+    """A `Model` on this machine: a name of `haluagent model list`, an `hf:` name, or a path to a GGUF file.
+
+    Nothing is loaded before the first call. `context` is in tokens per conversation and costs memory: about
+    29 KB a token and slot with the default weights. `lora` is a GGUF adapter. `concurrency` requests run at a
+    time: one by default, because sentences checked in turn find their common prefix in the cache, and two
+    cores gain little from more. With `HALUAGENT_OFFLINE=1`, or `offline=True`, weights are never downloaded.
+    """
+
+    def __init__(
+        self,
+        name: str = weights.DEFAULT,
+        *,
+        context: int = DEFAULT_CONTEXT,
+        lora: Path | None = None,
+        concurrency: int = 1,
+        seed: int = 0,
+        timeout: float = 600.0,
+        offline: bool | None = None,
+    ) -> None:
+        self.name = name
+        self.context = context
+        self._lora = lora
+        self.concurrency = concurrency
+        self._seed = seed
+        self._timeout = timeout
+        self._offline = os.environ.get("HALUAGENT_OFFLINE", "") not in ("", "0") if offline is None else offline
+        self._client: OpenAIModel | None = None
+        self._starting = threading.Lock()
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        stop: Sequence[str] = (),
+        grammar: str | None = None,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        samples: int = 1,
+    ) -> Generation:
+        """Continue a conversation; see `Model.generate`. Raises `ConfigError` if the engine cannot start."""
+        client = await self._started()
+        return await client.generate(
+            messages, stop=stop, grammar=grammar, max_tokens=max_tokens, temperature=temperature, samples=samples
+        )
+
+    async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+        """Score a few short answers; see `Model.choose`. Raises `ConfigError` if the engine cannot start."""
+        client = await self._started()
+        return await client.choose(messages, choices)
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens of this model `text` takes, exactly. Loads the vocabulary, not the engine."""
+        return self._tokenizer.count(text)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop. The engine stays: others may share it."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    def start(self) -> None:
+        """Pull the weights and start the engine where that has not been done; else it happens at the first call.
+
+        Blocks for seconds, or for minutes where there is something to pull. Raises `ConfigError`.
+        """
+        self._start()
+
+    @property
+    def base_url(self) -> str:
+        """Where the engine listens (with `/v1`), started if need be; it answers to `api_key` only."""
+        return self._start().base_url
+
+    @property
+    def api_key(self) -> str | None:
+        """What the engine asks for as a bearer token: random, new for each process."""
+        return self._start().api_key
+
+    def path(self) -> Path:
+        """The weights on this disk, pulled if they are not there yet. Raises `ConfigError` where they must not be."""
+        if self.name.endswith(".gguf") and not self.name.startswith(weights.HUB):
+            return Path(self.name).resolve()
+        found = weights.path(self.name)
+        if found is not None:
+            return found
+        if self._offline:
+            raise ConfigError(
+                f"the weights {self.name} are not here and HALUAGENT_OFFLINE forbids to download them: "
+                f"run `haluagent model pull {self.name}` first"
+            )
+        with download_progress(self.name) as progress:
+            return weights.pull(self.name, progress)
+
+    @cached_property
+    def _tokenizer(self) -> "Tokenizer":
+        from ..tokens import Tokenizer
+
+        return Tokenizer.from_gguf(self.path(), cache_dir() / "tokens")
+
+    async def _started(self) -> "OpenAIModel":
+        if self._client is not None:
+            return self._client
+        # In a thread, because the first use may download for minutes while the event loop has other work.
+        return await asyncio.to_thread(self._start)
+
+    def _start(self) -> "OpenAIModel":
+        from . import engine
+        from .client import OpenAIModel
+
+        with self._starting:
+            if self._client is None:  # another thread may have been first
+                settings = engine.EngineSettings(self.path(), self.name, self.context, SLOTS, self._lora)
+                running = engine.shared(settings)
+                self._client = OpenAIModel(
+                    running.base_url,
+                    self.name,
+                    api_key=running.api_key,
+                    dialect="llama.cpp",
+                    context=self.context,
+                    samples_per_request=SLOTS,
+                    tokenizer=self.count_tokens,
+                    seed=self._seed,
+                    timeout=self._timeout,
+                    concurrency=self.concurrency,
+                )
+        return self._client

@@ -1,0 +1,183 @@
+"""JSON over HTTP to one server: retries, time-outs, bounded concurrency, and errors that say what came back."""
+
+import asyncio
+import email.utils
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import tenacity
+
+from ..errors import ConfigError, ModelError
+
+RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+LONGEST_WAIT = 60.0
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class RequestRefused(ModelError):
+    """The server understood the request and will not do it (400 or 422): sending it again changes nothing."""
+
+
+class _Transient(ModelError):
+    """Worth another try. `retry_after` is what the server asked for, in seconds."""
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass
+class _Session:
+    client: httpx.AsyncClient
+    places: asyncio.Semaphore
+
+
+class Endpoint:
+    """A server at `base_url` (with its `/v1`).
+
+    Connections belong to an event loop, so each running loop gets its own: a detection may run in a
+    background thread while another one runs in the caller's loop. `concurrency` requests run at a time per loop.
+    `timeout` is in seconds per try; `attempts` counts the first try; `sleep` is what waits between tries.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = 300.0,
+        attempts: int = 5,
+        concurrency: int = 8,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.base_url = normalize(base_url)
+        self._headers = headers(api_key)
+        self._timeout = httpx.Timeout(timeout, connect=min(10.0, timeout))
+        self._attempts = attempts
+        self._concurrency = concurrency
+        self._sleep = sleep
+        self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The server's JSON object. Raises `RequestRefused` for a 400 or 422, `ModelError` for all that
+        still fails after the retries."""
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception_type(_Transient),
+            stop=tenacity.stop_after_attempt(self._attempts),
+            wait=_wait,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        session = self._session()
+        async with session.places:
+            return await retrying(self._try, session.client, self.base_url + path, body)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop, and forget those of loops that have ended."""
+        self._forget_ended_loops()
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.client.aclose()
+
+    def _session(self) -> _Session:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None:
+            self._forget_ended_loops()
+            client = httpx.AsyncClient(headers=self._headers, timeout=self._timeout, trust_env=not self._is_local())
+            session = self._sessions[loop] = _Session(client, asyncio.Semaphore(self._concurrency))
+        return session
+
+    def _forget_ended_loops(self) -> None:
+        for loop in [loop for loop in self._sessions if loop.is_closed()]:
+            self._sessions.pop(loop, None)
+
+    def _is_local(self) -> bool:
+        return is_local(self.base_url)
+
+    async def _try(self, client: httpx.AsyncClient, url: str, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            response = await client.post(url, json=body)
+        except httpx.TransportError as error:
+            raise _Transient(f"{url} gave no answer ({describe(error)}): is the server running?") from error
+        except httpx.HTTPError as error:
+            raise ModelError(f"{url} could not be read ({describe(error)})") from error
+        if response.status_code in RETRIED:
+            raise _Transient(_complaint(response), _retry_after(response))
+        if response.status_code in (400, 422):
+            raise RequestRefused(_complaint(response))
+        return read_object(response)
+
+
+def normalize(base_url: str) -> str:
+    """The URL without a trailing slash, with `/v1` where it names only a host. Raises `ConfigError`
+    where it is not an http(s) URL."""
+    try:
+        url = httpx.URL(base_url.strip())
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ConfigError(f"{base_url!r} is no base URL: write it like http://127.0.0.1:8080/v1")
+    return str(url).rstrip("/") + ("/v1" if url.path in ("", "/") else "")
+
+
+def headers(api_key: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {api_key}"} if api_key else {}
+
+
+def is_local(base_url: str) -> bool:
+    """Whether the server is on this machine, where a proxy from the environment would only be in the way."""
+    return httpx.URL(base_url).host in ("127.0.0.1", "localhost", "::1")
+
+
+def describe(error: Exception) -> str:
+    """A time-out has no text of its own: then its name must do."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def read_object(response: httpx.Response) -> dict[str, Any]:
+    """The JSON object of a 200. Raises `ModelError` that names the URL, the status and what came instead."""
+    if response.status_code != 200:
+        raise ModelError(_complaint(response))
+    try:
+        answer = json.loads(response.content)
+    except ValueError:
+        raise ModelError(_complaint(response, "with something that is not JSON")) from None
+    if not isinstance(answer, dict) or answer.get("error"):
+        raise ModelError(_complaint(response))
+    return answer
+
+
+def _complaint(response: httpx.Response, what: str = "") -> str:
+    start = " ".join(response.text[:400].split())[:200]
+    hint = " (set HALUAGENT_API_KEY or --api-key)" if response.status_code in (401, 403) else ""
+    return f"{response.request.url} answered {response.status_code}{' ' + what if what else ''}{hint}: {start}"
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds, from either form that RFC 9110 allows: a number or a date."""
+    value = response.headers.get("retry-after")
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+_backoff = tenacity.wait_exponential(multiplier=0.5, max=20.0) + tenacity.wait_random(0.0, 0.5)
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _Transient) and error.retry_after is not None:
+        return min(error.retry_after, LONGEST_WAIT)
+    return _backoff(state)

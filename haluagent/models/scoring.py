@@ -1,0 +1,48 @@
+"""From the top tokens of one position to the probabilities of a few answers."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str]) -> dict[str, float] | None:
+    """Probabilities over `choices`, summing to 1, from OpenAI's `top_logprobs`; None where no choice shows up.
+
+    A token counts for a choice if, without white space, it begins that choice and no other, in the same case.
+    All spellings of a beginning count together: with and without a leading space, whole word or first syllable.
+    """
+    mass = dict.fromkeys(choices, 0.0)
+    for entry in top:
+        beginning = _bytes(entry).strip()
+        matching = [choice for choice in choices if beginning and choice.encode().startswith(beginning)]
+        if len(matching) == 1 and isinstance(entry.get("logprob"), int | float):
+            mass[matching[0]] += math.exp(entry["logprob"])
+    total = sum(mass.values())
+    return {choice: value / total for choice, value in mass.items()} if total > 0 else None
+
+
+def _bytes(entry: Mapping[str, Any]) -> bytes:
+    """A token can be part of a Chinese character; only its bytes say which."""
+    data = entry.get("bytes")
+    return bytes(data) if isinstance(data, list) else str(entry.get("token", "")).encode()
+
+
+def match_choice(text: str, choices: Sequence[str]) -> str | None:
+    """The choice that a written answer begins with, whatever its case and quotation marks; the longest of several.
+
+    Only the beginning counts: "not YES" and "不支持" contain a choice and mean the opposite.
+    """
+    answer = text.lstrip(_OPENING).casefold()
+    found = [choice for choice in choices if _begins(answer, choice.casefold())]
+    return max(found, key=len, default=None)
+
+
+_OPENING = " \t\r\n\"'`*_([{“‘「『（【《"
+
+
+def _begins(answer: str, choice: str) -> bool:
+    if not choice or not answer.startswith(choice):
+        return False
+    rest = answer[len(choice) :]
+    # "nothing" does not begin with the answer "no"; Chinese is written without spaces, so there it may go on.
+    return not (choice[-1].isascii() and choice[-1].isalnum() and rest[:1].isascii() and rest[:1].isalnum())

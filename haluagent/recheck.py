@@ -1,0 +1,36 @@
+"""A second check of one sentence of a finished report."""
+
+from .branch import verify
+from .detection import Run
+from .errors import ConfigError
+from .events import Answered
+from .memory import verdict
+from .types import Detection
+
+
+async def recheck(run: Run, detection: Detection, index: int) -> Detection:
+    """Verify sentence `index` again with the tools of `run` and put the new entry into a copy of the report.
+
+    The other entries stay as they are. Raises ConfigError where there is no such sentence.
+    """
+    old = next((entry for entry in detection.sentences if entry.sentence.index == index), None)
+    if old is None:
+        names = ", ".join(str(entry.sentence.index) for entry in detection.sentences)
+        raise ConfigError(f"there is no sentence {index} in this report; it has {names}")
+    for entry in detection.sentences:
+        if entry.sentence.index != index:
+            run.detective.memory.record(entry)
+    fresh = await run.one(old.sentence)
+    entries = tuple(fresh if entry.sentence.index == index else entry for entry in detection.sentences)
+    hallucination, score = verdict(entries)
+    new = detection.model_copy(
+        update={
+            "sentences": entries,
+            "hallucination": hallucination,
+            "score": score,
+            "steps": (*detection.steps, *run.detective.steps),
+            "usage": detection.usage + run.usage,
+        }
+    )
+    run.detective.emit(Answered(detection=new))
+    return new

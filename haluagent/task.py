@@ -1,0 +1,118 @@
+"""One text to check, and the prompts about it. Everything shared by its branches comes first in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from .errors import ConfigError
+from .prompts import render
+from .protocols import Message, Model
+from .registry import Registry
+from .types import Language, Sentence
+
+ANSWER_TOKENS = 768  # kept free for a branch's own turns and observations
+
+
+@dataclass(frozen=True)
+class Task:
+    """What `detect` was given, cut into sentences.
+
+    `windows` are runs of sentences that fit the model's context together. `room` is the number of tokens for them; a
+    single sentence that takes more is shown by its beginning and end, and `hidden` counts the characters between.
+    """
+
+    question: str
+    response: str
+    language: Language
+    sentences: tuple[Sentence, ...]
+    reference: str | None
+    system: str
+    windows: tuple[tuple[Sentence, ...], ...]
+    room: int
+    count: Callable[[str], int]
+
+    @property
+    def hidden(self) -> int:
+        return sum(clip(sentence.text, self.room, self.count)[1] for sentence in self.sentences)
+
+    def with_sentences(self, sentences: tuple[Sentence, ...]) -> "Task":
+        """The same task with its sentences completed; which of them share a window stays as it is."""
+        new = {sentence.index: sentence for sentence in sentences}
+        windows = tuple(tuple(new[sentence.index] for sentence in window) for window in self.windows)
+        return replace(self, sentences=sentences, windows=windows)
+
+    def messages(self, sentence: Sentence) -> list[Message]:
+        """The conversation that opens the branch of one sentence."""
+        return self._open(self._window(sentence), sentence.name, sentence.claim)
+
+    def opening(self) -> list[Message]:
+        """The conversation that opens a single transcript over the whole response, not yet split."""
+        whole = Sentence(index=0, text=self.response, span=(0, len(self.response)))
+        messages = self._open((whole,), None, "")
+        messages[-1]["content"] += "\n" + render("linear", self.language)
+        return messages
+
+    def _window(self, sentence: Sentence) -> tuple[Sentence, ...]:
+        for window in self.windows:
+            if sentence in window:
+                return window
+        return self.windows[-1]  # the whole response is judged with its conclusion in view
+
+    def _open(self, shown: Sequence[Sentence], target: str | None, claim: str) -> list[Message]:
+        item = {
+            "question": self.question,
+            "reference": self.reference,
+            "sentences": [(sentence.name, clip(sentence.text, self.room, self.count)[0]) for sentence in shown],
+            "target": target,
+            "claim": clip(claim, self.room // 2, self.count)[0],
+        }
+        return [
+            {"role": "system", "content": self.system},
+            {"role": "user", "content": render("task", self.language, item=item)},
+        ]
+
+
+def make_task(
+    question: str,
+    response: str,
+    reference: str | None,
+    language: Language,
+    sentences: tuple[Sentence, ...],
+    registry: Registry,
+    model: Model,
+) -> Task:
+    """Render what the branches share and cut a long response into windows of whole sentences."""
+    tools = list(registry)
+    demos = [demo for tool in tools for demo in tool.demos if demo.language == language]
+    system = render("system", language, tools=tools, demos=demos)
+    asked = model.count_tokens(question)
+    room = model.context - model.count_tokens(system) - asked - ANSWER_TOKENS
+    if room < model.context // 8:
+        raise ConfigError(
+            f"the question takes {asked} tokens, too many for the model's context of {model.context}; "
+            "pass long material as the reference, or use a model with a longer context"
+        )
+    room = room * 2 // 3  # the rest is for the sentence that is repeated at the end
+    windows = _windows(sentences, room, model.count_tokens)
+    return Task(question, response, language, sentences, reference, system, windows, room, model.count_tokens)
+
+
+def clip(text: str, room: int, count: Callable[[str], int]) -> tuple[str, int]:
+    """The text, or its beginning and end where it takes more than `room` tokens; and how many characters are hidden."""
+    if len(text) <= room or count(text) <= room:  # a token is at least one character of ordinary text
+        return text, 0
+    keep = max(room // 4, 40)
+    hidden = len(text) - 2 * keep
+    return f"{text[:keep]} [… {hidden} characters not shown …] {text[-keep:]}", hidden
+
+
+def _windows(sentences: tuple[Sentence, ...], room: int, count: Callable[[str], int]) -> tuple[tuple[Sentence, ...], ...]:
+    windows: list[list[Sentence]] = [[]]
+    used = 0
+    for sentence in sentences:
+        cost = count(sentence.text) + 8
+        if windows[-1] and used + cost > room:
+            windows.append([])
+            used = 0
+        windows[-1].append(sentence)
+        used += cost
+    return tuple(map(tuple, windows))

@@ -1,0 +1,20 @@
+"""Whether a question asks for facts or for a piece of writing, which is checked as a whole, by its conditions.
+
+In the paper the agent decides whether to split a response or to check it as a whole; this is that decision.
+"""
+
+from .branch import Detective
+from .limits import Meter
+from .prompts import render
+from .task import clip
+from .tools.word_count import length_requirement
+
+
+async def is_writing(detective: Detective, model: Meter) -> bool:
+    """True where the question sets a length and the model holds it for a writing assignment."""
+    task = detective.task
+    if length_requirement(task.question) is None:
+        return False
+    text = render("writing", task.language, question=clip(task.question, task.room, task.count)[0])
+    choice = await model.choose([{"role": "user", "content": text}], ["A", "B"])
+    return choice.probabilities["B"] > 0.5

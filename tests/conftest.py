@@ -1,0 +1,123 @@
+"""Shared fakes: a scripted model for the loop's logic. Whatever could be real is real elsewhere."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from haluagent.protocols import Choice, Generation, Message, ToolContext
+from haluagent.types import Language, Sentence, Usage
+
+
+class ScriptedModel:
+    """A model that says what a function of the conversation tells it to. Keeps every conversation it was given."""
+
+    name = "scripted"
+
+    def __init__(
+        self,
+        say: Callable[[Sequence[Message]], str] | Sequence[str] = (),
+        choose: Callable[[Sequence[Message]], float] | float = 0.9,
+        context: int = 8192,
+    ) -> None:
+        self._lines = None if callable(say) else iter(say)
+        self._say = say if callable(say) else None
+        self._choose = choose if callable(choose) else lambda messages: choose
+        self.context = context
+        self.seen: list[list[Message]] = []
+        self.grammars: list[str | None] = []
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        stop: Sequence[str] = (),
+        grammar: str | None = None,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        samples: int = 1,
+    ) -> Generation:
+        self.seen.append([Message(**message) for message in messages])
+        self.grammars.append(grammar)
+        text = self._say(messages) if self._say else next(self._lines)  # type: ignore[arg-type]
+        return Generation(texts=(text,) * samples, usage=self._usage(messages, text))
+
+    async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+        """The first choice gets what the script says, the others share the rest."""
+        self.seen.append([Message(**message) for message in messages])
+        first = self._choose(messages)
+        rest = (1 - first) / (len(choices) - 1)
+        probabilities = {choice: first if i == 0 else rest for i, choice in enumerate(choices)}
+        return Choice(probabilities=probabilities, usage=self._usage(messages, "A"))
+
+    def count_tokens(self, text: str) -> int:
+        return (len(text) + 3) // 4
+
+    def _usage(self, messages: Sequence[Message], text: str) -> Usage:
+        prompt = sum(self.count_tokens(message["content"]) for message in messages)
+        return Usage(calls=1, prompt_tokens=prompt, generated_tokens=self.count_tokens(text))
+
+
+@pytest.fixture
+def scripted() -> type[ScriptedModel]:
+    return ScriptedModel
+
+
+@pytest.fixture
+def make_context() -> Callable[..., ToolContext]:
+    """A ToolContext over a question and a response whose sentences are given or cut by `split`."""
+
+    def make(
+        question: str,
+        response: str,
+        *,
+        language: Language = "en",
+        reference: str | None = None,
+        model: ScriptedModel | None = None,
+        sentences: Sequence[Sentence] | None = None,
+    ) -> ToolContext:
+        from haluagent.segment import split
+
+        return ToolContext(
+            question=question,
+            response=response,
+            language=language,
+            sentences=split(response) if sentences is None else sentences,
+            model=model or ScriptedModel(),
+            reference=reference,
+        )
+
+    return make
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Engine tests run where HALUAGENT_TEST_ENGINE=1 says so; elsewhere they are left out, in sight."""
+    if os.environ.get("HALUAGENT_TEST_ENGINE") == "1":
+        return
+    skip = pytest.mark.skip(reason="needs the embedded model: set HALUAGENT_TEST_ENGINE=1")
+    for item in items:
+        if "engine" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def model_path() -> Path:
+    """The embedded weights; pulled where they are not there yet."""
+    from haluagent.models import pull
+
+    return pull()
+
+
+@pytest.fixture(scope="session")
+def engine_model(model_path: Path) -> Iterator[object]:
+    from haluagent.models import EmbeddedModel
+
+    model = EmbeddedModel()
+    model.start()
+    yield model
+
+
+@pytest.fixture(scope="session")
+def engine_url(engine_model: object) -> str:
+    return str(engine_model.base_url)  # type: ignore[attr-defined]

@@ -1,0 +1,17 @@
+"""The toolbox: one file a tool. `default_registry()` holds the built-in ones and those of installed packages."""
+
+from haluagent.registry import Registry
+
+
+def default_registry() -> Registry:
+    """A new registry. Raises ConfigError where an installed package's tool cannot be loaded."""
+    from .calculator import calculator
+    from .date import date
+    from .get_answer import get_answer
+    from .match import match
+    from .split_text import split_text
+    from .word_count import word_count
+
+    registry = Registry([split_text, calculator, word_count, date, match, get_answer])
+    registry.load_entry_points()
+    return registry
