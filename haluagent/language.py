@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from .errors import ConfigError
 from .types import Language
@@ -84,9 +84,7 @@ def detect(question: str, response: str) -> Language:
     Raises ConfigError where the question or the response is blank, or where both are clearly in a language
     other than these two.
     """
-    for name, text in (("question", question), ("response", response)):
-        if not text.strip():
-            raise ConfigError(f"the {name} is empty: give both the question and the response to check")
+    _refuse_blank(question, response)
     prose, answer = own_prose(question[:SAMPLE]), response[:SAMPLE]
     foreign = _foreign_script(prose)
     long_enough = sum(map(str.isalpha, prose)) >= MIN_FOREIGN_LETTERS
@@ -103,6 +101,22 @@ def detect(question: str, response: str) -> Language:
     if foreign:
         raise _not_supported(foreign)
     return "en"
+
+
+def choose(wanted: str, question: str, response: str) -> Language:
+    """`wanted`, or what `detect` finds where that is "auto". Raises ConfigError as `detect` does, or for another name."""
+    if wanted == "auto":
+        return detect(question, response)
+    _refuse_blank(question, response)
+    if wanted not in get_args(Language):
+        raise ConfigError(f"language {wanted!r} is not known: use auto, en or zh")
+    return "zh" if wanted == "zh" else "en"
+
+
+def _refuse_blank(question: str, response: str) -> None:
+    for name, text in (("question", question), ("response", response)):
+        if not text.strip():
+            raise ConfigError(f"the {name} is empty: give both the question and the response to check")
 
 
 def own_prose(question: str) -> str:

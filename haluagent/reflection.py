@@ -9,7 +9,8 @@ from .errors import FormatError, ToolError
 from .events import Revised
 from .limits import Meter
 from .prompts import render
-from .tools.calculator import depends_on, stated_results
+from .tools._numbers import Number, find_numbers
+from .tools.calculator import stated_results
 from .tools.match import judge, second_look
 from .types import Evidence, Label, MemoryEntry
 
@@ -44,23 +45,42 @@ async def _local(detective: Detective, entry: MemoryEntry, model: Meter) -> None
 
 def _global(detective: Detective) -> None:
     """A step that uses the result of a wrong step is wrong, even where it is right taken alone."""
-    entries = [entry for entry in detective.memory.entries() if entry.sentence.index > 0]
-    wrong = [entry for entry in entries if entry.label == "contradicted"]
-    for entry in entries:
-        if entry.label == "contradicted":
+    response, question = detective.task.response, detective.task.question
+    wrong: list[MemoryEntry] = []
+    for entry in detective.memory.entries():
+        if entry.sentence.index == 0:
             continue
-        for earlier in wrong:
-            if earlier.sentence.index >= entry.sentence.index:
-                break
-            shared = depends_on(entry.sentence.text, stated_results(earlier.sentence.text), detective.task.question)
-            if shared is None:
-                continue
-            detail = f"{shared} ({earlier.sentence.name})"
-            reason = render("reason", detective.task.language, kind="depends", detail=detail)
+        used = next(
+            ((number, earlier) for earlier in wrong for number in uses(entry.sentence.text, results(earlier, response), question)),
+            None,
+        )
+        if entry.label != "contradicted" and used is not None:
+            number, earlier = used
+            reason = render(
+                "reason", detective.task.language, kind="depends", detail=f"{number} ({earlier.sentence.name})"
+            )
             evidence = Evidence(source="response", text=earlier.sentence.text, span=earlier.sentence.span)
-            wrong.append(_revise(detective, entry, "contradicted", reason, earlier.confidence * 0.9, (evidence,)))
-            wrong.sort(key=lambda item: item.sentence.index)
-            break
+            entry = _revise(detective, entry, "contradicted", reason, earlier.confidence * 0.9, (evidence,))
+        if entry.label == "contradicted":
+            wrong.append(entry)
+
+
+def results(entry: MemoryEntry, response: str) -> list[Number]:
+    """What a wrong step states as its result: of the equations that were found wrong, or, where it is only a
+    consequence of another wrong step, of all of its equations."""
+    if entry.revised_from is not None:
+        return stated_results(entry.sentence.text)
+    spans = [evidence.span for evidence in entry.evidence if evidence.source == "calculator" and evidence.span]
+    return [number for span in spans for number in stated_results(response[slice(*span)])]
+
+
+def uses(text: str, wrong: list[Number], question: str) -> list[str]:
+    """The numbers of `text` that are such a result and nothing else: not given in the question, and not worked out
+    anew in this text."""
+    given = {number.value for number in find_numbers(question)}
+    values = {number.value for number in wrong} - given
+    fresh = {number.span for number in stated_results(text)}
+    return [number.text for number in find_numbers(text) if number.value in values and number.span not in fresh]
 
 
 def _revise(

@@ -20,7 +20,7 @@ def event_lines(event: Event, language: Language, evidence: bool = False) -> Ite
         case Found(sentence=sentence):
             found = WORDS[language]["found_sentence"]
             yield Line(("dim", f"{sentence.name} {found}"), ("", sentence.claim))
-        case Thought(sentence=index, text=text):
+        case Thought(sentence=index, text=text) if text:
             yield Line(("dim", _name(index) + THOUGHT[language]), ("", text), indent=2)
         case Action(sentence=index, call=call):
             yield Line(("dim", _name(index) + ACTION[language]), ("cyan", write_call(call)), indent=2)
@@ -37,8 +37,7 @@ def event_lines(event: Event, language: Language, evidence: bool = False) -> Ite
 
 def step_lines(step: Step, language: Language) -> Iterator[Line]:
     """A recorded step, as it was when it arrived."""
-    if step.thought:
-        yield from event_lines(Thought(sentence=step.sentence, text=step.thought), language)
+    yield from event_lines(Thought(sentence=step.sentence, text=step.thought), language)
     if step.call is not None:
         yield from event_lines(Action(sentence=step.sentence, call=step.call), language)
     yield _observation(step.sentence, step.result.observation if step.result else "", step, language)

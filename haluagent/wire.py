@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .errors import FormatError
@@ -100,7 +101,7 @@ def parse(text: str) -> Turn:
     if match is None:
         raise FormatError('no tool call found; write one line such as ACTION: match(sentence=S1, context="question")')
     arguments = _arguments(tail[match.end() :])
-    thought = re.sub(rf"^\W*{_THOUGHT_MARK}", "", head.strip()).strip().strip("*")
+    thought = re.sub(rf"^\W*{_THOUGHT_MARK}", "", head.strip()).strip("* \n")
     return Turn(thought=thought, call=ToolCall(name=match.group(1), arguments=arguments))
 
 
@@ -168,6 +169,9 @@ def _closing_quote(text: str, start: int, closing: str) -> int:
 
 
 def _unescape(text: str) -> str:
+    """As JSON where it is JSON, else with every escaped character taken as itself."""
+    with suppress(ValueError):
+        return str(json.loads(f'"{text}"'))
     return re.sub(r"\\(.)", lambda match: "\n" if match.group(1) == "n" else match.group(1), text, flags=re.DOTALL)
 
 

@@ -11,7 +11,7 @@ _TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|sentence|observ
 
 def fence(text: str) -> str:
     """Text from outside, made unable to close the tags it is put between or to imitate a chat template's marks."""
-    return _TAG.sub("<\u200b", text)
+    return _TAG.sub("<\u200b", str(text))
 
 
 @cache

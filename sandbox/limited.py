@@ -6,6 +6,7 @@ The child ends with the interpreter: its input closes, even where the parent was
 """
 
 import atexit
+import contextlib
 import importlib
 import json
 import os
@@ -43,7 +44,7 @@ class Worker:
         with self._lock:
             reply = self._exchange(self._running(), json.dumps(request), self.seconds)
             if reply is None:
-                raise ToolError(f"the calculation needs more than {self.seconds:g} s or too much memory; make it smaller")
+                raise ToolError(f"it takes more than {self.seconds:g} s or too much memory; write a smaller formula")
         answer = json.loads(reply)
         if "error" in answer:
             raise ToolError(answer["error"])
@@ -58,13 +59,11 @@ class Worker:
         child.wait()
         for stream in (child.stdin, child.stdout):
             if stream is not None:
-                try:
+                with contextlib.suppress(BrokenPipeError):  # what was still to be written has no reader any more
                     stream.close()
-                except BrokenPipeError:
-                    pass  # what was still to be written has no reader any more
 
     def _running(self) -> "subprocess.Popen[str]":
-        if self._owner != os.getpid():  # after a fork the child is still the parent's: two writers would mix their lines
+        if self._owner != os.getpid():  # after a fork the child is the parent's: two writers would mix their lines
             self._child, self._owner = None, os.getpid()
         if self._child is not None and self._child.poll() is None:
             return self._child

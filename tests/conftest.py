@@ -1,6 +1,7 @@
 """Shared fakes: a scripted model for the loop's logic. Whatever could be real is real elsewhere."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -53,6 +54,17 @@ class ScriptedModel:
 
     def count_tokens(self, text: str) -> int:
         return (len(text) + 3) // 4
+
+    @staticmethod
+    def checked(messages: Sequence[Message]) -> str:
+        """The sentence that a conversation is about: S1, S2, …"""
+        text = next(message["content"] for message in messages if message["role"] == "user")
+        return re.findall(r"(?:Check|核查) (S\d+)", text)[-1]
+
+    @classmethod
+    def calculate(cls, messages: Sequence[Message]) -> str:
+        """A turn that lets the calculator check the sentence."""
+        return f"THOUGHT: a sum\nACTION: calculator(sentence={cls.checked(messages)})"
 
     def _usage(self, messages: Sequence[Message], text: str) -> Usage:
         prompt = sum(self.count_tokens(message["content"]) for message in messages)

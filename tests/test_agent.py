@@ -1,7 +1,6 @@
 """The loop's logic with a scripted model: what a detection ends in, whatever the model, a tool or the endpoint does."""
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,22 +16,12 @@ QUESTION = "A box holds 12 pens. How many pens do 7 boxes hold, and how many are
 RESPONSE = "Seven boxes hold 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
 
 
-def checked(messages: Sequence[Message]) -> str:
-    """The sentence that a conversation is about: S1, S2, …"""
-    text = next(message["content"] for message in messages if message["role"] == "user")
-    return re.findall(r"(?:Check|核查) (S\d+)", text)[-1]
-
-
-def calculate(messages: Sequence[Message]) -> str:
-    return f"THOUGHT: a sum\nACTION: calculator(sentence={checked(messages)})"
-
-
 def by_sentence(detection: Detection) -> dict[int, str]:
     return {entry.sentence.index: entry.label for entry in detection.sentences}
 
 
-def test_a_wrong_sum_is_found_with_its_evidence(scripted: Callable[..., Any]) -> None:
-    with HaluAgent(scripted(calculate)) as agent:
+def test_a_wrong_sum_is_found_with_its_evidence(scripted: Any) -> None:
+    with HaluAgent(scripted(scripted.calculate)) as agent:
         detection = agent.detect(QUESTION, RESPONSE)
     assert detection.hallucination is True
     assert detection.score > 0.9
@@ -44,8 +33,8 @@ def test_a_wrong_sum_is_found_with_its_evidence(scripted: Callable[..., Any]) ->
     assert detection.response[start:end] in second.sentence.text
 
 
-def test_every_sentence_is_verbatim_and_the_split_is_a_step(scripted: Callable[..., Any]) -> None:
-    with HaluAgent(scripted(calculate)) as agent:
+def test_every_sentence_is_verbatim_and_the_split_is_a_step(scripted: Any) -> None:
+    with HaluAgent(scripted(scripted.calculate)) as agent:
         detection = agent.detect(QUESTION, RESPONSE)
     for entry in detection.sentences:
         start, end = entry.sentence.span
@@ -58,12 +47,12 @@ def test_every_sentence_is_verbatim_and_the_split_is_a_step(scripted: Callable[.
     ("say", "stop_word"),
     [
         (lambda messages: "I cannot decide.", "could not be read"),
-        (lambda messages: f"THOUGHT: again\nACTION: date(sentence={checked(messages)})", "step limit"),
+        (lambda messages: "THOUGHT: again\nACTION: date(sentence=S1)", "step limit"),
         (lambda messages: "THOUGHT: x\nACTION: no_such_tool(sentence=S1)", "step limit"),
         (lambda messages: "THOUGHT: enough\nACTION: get_answer()", "check"),
     ],
 )
-def test_a_model_that_gets_nowhere_ends_unverified(scripted: Callable[..., Any], say: Any, stop_word: str) -> None:
+def test_a_model_that_gets_nowhere_ends_unverified(scripted: Any, say: Any, stop_word: str) -> None:
     with HaluAgent(scripted(say)) as agent:
         detection = agent.detect("Who was it?", "It was 3 or 4 people. It was not 5 people.")
     assert set(by_sentence(detection).values()) == {"unverified"}
@@ -73,11 +62,11 @@ def test_a_model_that_gets_nowhere_ends_unverified(scripted: Callable[..., Any],
         assert entry.opinion is not None
 
 
-def test_an_endpoint_that_dies_midway_ends_in_a_report(scripted: Callable[..., Any]) -> None:
+def test_an_endpoint_that_dies_midway_ends_in_a_report(scripted: Any) -> None:
     def say(messages: Sequence[Message]) -> str:
-        if checked(messages) == "S2":
+        if scripted.checked(messages) == "S2":
             raise ModelError("http://127.0.0.1:1/v1 does not answer")
-        return calculate(messages)
+        return scripted.calculate(messages)
 
     with HaluAgent(scripted(say), reflect=False) as agent:
         detection = agent.detect("How many?", "It is 1 + 1 = 2. It is 2 + 2 = 4. It is 3 + 3 = 6.")
@@ -89,7 +78,7 @@ def test_an_endpoint_that_dies_midway_ends_in_a_report(scripted: Callable[..., A
     assert detection.hallucination is None
 
 
-def test_a_tool_that_raises_is_read_by_the_model_and_labels_nothing(scripted: Callable[..., Any]) -> None:
+def test_a_tool_that_raises_is_read_by_the_model_and_labels_nothing(scripted: Any) -> None:
     async def broken(context: ToolContext, sentence: Sentence) -> ToolResult:
         raise OSError("disk on fire")
 
@@ -98,7 +87,7 @@ def test_a_tool_that_raises_is_read_by_the_model_and_labels_nothing(scripted: Ca
         for language in ("en", "zh")
     ]
     item = tool(description={"en": "breaks", "zh": "会坏"}, demos=demos)(broken)
-    model = scripted(lambda messages: f"THOUGHT: try\nACTION: broken(sentence={checked(messages)})")
+    model = scripted(lambda messages: f"THOUGHT: try\nACTION: broken(sentence={scripted.checked(messages)})")
     with HaluAgent(model, tools=[item]) as agent:
         detection = agent.detect("Who?", "It was a cat.")
     assert detection.hallucination is None
@@ -106,8 +95,8 @@ def test_a_tool_that_raises_is_read_by_the_model_and_labels_nothing(scripted: Ca
     assert any("disk on fire" in message["content"] for messages in model.seen for message in messages)
 
 
-def test_the_token_limit_leaves_the_rest_unverified(scripted: Callable[..., Any]) -> None:
-    with HaluAgent(scripted(calculate), limits=Limits(tokens=1500)) as agent:
+def test_the_token_limit_leaves_the_rest_unverified(scripted: Any) -> None:
+    with HaluAgent(scripted(scripted.calculate), limits=Limits(tokens=1500)) as agent:
         detection = agent.detect("How many?", "It is 1 + 1 = 2. It is 2 + 2 = 4. It is 3 + 3 = 6. It is 4 + 4 = 8.")
     labels = by_sentence(detection)
     assert detection.stop == "budget"
@@ -118,7 +107,7 @@ def test_the_token_limit_leaves_the_rest_unverified(scripted: Callable[..., Any]
     assert "1500 tokens" in detection.sentences[-1].reason
 
 
-def test_the_time_limit_stops_a_model_that_hangs(scripted: Callable[..., Any]) -> None:
+def test_the_time_limit_stops_a_model_that_hangs(scripted: Any) -> None:
     class Hanging(scripted):  # type: ignore[misc, valid-type]
         async def generate(self, *arguments: Any, **options: Any) -> Any:
             await asyncio.Event().wait()
@@ -129,7 +118,7 @@ def test_the_time_limit_stops_a_model_that_hangs(scripted: Callable[..., Any]) -
     assert by_sentence(detection) == {1: "unverified"}
 
 
-def test_closed_book_makes_the_belief_the_label_and_says_so(scripted: Callable[..., Any]) -> None:
+def test_closed_book_makes_the_belief_the_label_and_says_so(scripted: Any) -> None:
     say = "THOUGHT: no tool\nACTION: get_answer()"
     with HaluAgent(scripted(lambda messages: say, choose=0.1), closed_book=True) as agent:
         detection = agent.detect("Who wrote Hamlet?", "Hamlet was written by Goethe.")
@@ -138,7 +127,7 @@ def test_closed_book_makes_the_belief_the_label_and_says_so(scripted: Callable[.
     assert "nothing was checked" in entry.reason
 
 
-def test_open_book_keeps_the_belief_beside_unverified(scripted: Callable[..., Any]) -> None:
+def test_open_book_keeps_the_belief_beside_unverified(scripted: Any) -> None:
     with HaluAgent(scripted(lambda messages: "ACTION: get_answer()", choose=0.1)) as agent:
         detection = agent.detect("Who wrote Hamlet?", "Hamlet was written by Goethe.")
     assert detection.hallucination is None
@@ -146,9 +135,9 @@ def test_open_book_keeps_the_belief_beside_unverified(scripted: Callable[..., An
     assert 0.5 < detection.score < 1.0
 
 
-def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Callable[..., Any]) -> None:
+def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Any) -> None:
     response = "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars. Ten pens cost 10 * 2 = 20 dollars."
-    with HaluAgent(scripted(calculate)) as agent:
+    with HaluAgent(scripted(scripted.calculate)) as agent:
         detection = agent.detect("Pens cost 2 dollars, a crate holds 17 boxes at 3 dollars. What is due?", response)
     assert by_sentence(detection) == {1: "contradicted", 2: "contradicted", 3: "supported"}
     second = detection.sentences[1]
@@ -157,15 +146,15 @@ def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Callable[..., Any]) 
     assert "54" in second.reason
 
 
-def test_without_reflection_nothing_is_revised(scripted: Callable[..., Any]) -> None:
+def test_without_reflection_nothing_is_revised(scripted: Any) -> None:
     response = "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars."
-    with HaluAgent(scripted(calculate), reflect=False) as agent:
+    with HaluAgent(scripted(scripted.calculate), reflect=False) as agent:
         detection = agent.detect("A crate holds 17 boxes at 3 dollars. What do two crates cost?", response)
     assert by_sentence(detection)[2] == "supported"
 
 
-def test_events_come_in_order_and_end_with_the_answer(scripted: Callable[..., Any]) -> None:
-    with HaluAgent(scripted(calculate)) as agent:
+def test_events_come_in_order_and_end_with_the_answer(scripted: Any) -> None:
+    with HaluAgent(scripted(scripted.calculate)) as agent:
         events = list(agent.stream(QUESTION, RESPONSE))
     kinds = [type(event) for event in events]
     assert kinds[-1] is Answered
@@ -176,8 +165,8 @@ def test_events_come_in_order_and_end_with_the_answer(scripted: Callable[..., An
     assert not any(isinstance(e, Revised) for e in events)
 
 
-def test_closing_the_stream_stops_the_detection(scripted: Callable[..., Any]) -> None:
-    model = scripted(calculate)
+def test_closing_the_stream_stops_the_detection(scripted: Any) -> None:
+    model = scripted(scripted.calculate)
     with HaluAgent(model) as agent:
         stream = agent.stream("How many?", " ".join(f"It is {n} + 1 = {n + 1}." for n in range(50)))
         for event in stream:
@@ -187,16 +176,16 @@ def test_closing_the_stream_stops_the_detection(scripted: Callable[..., Any]) ->
     assert len(model.seen) < 50
 
 
-def test_it_works_inside_a_running_loop(scripted: Callable[..., Any]) -> None:
+def test_it_works_inside_a_running_loop(scripted: Any) -> None:
     async def notebook() -> tuple[Detection, Detection]:
-        with HaluAgent(scripted(calculate)) as agent:
+        with HaluAgent(scripted(scripted.calculate)) as agent:
             return agent.detect(QUESTION, RESPONSE), await agent.adetect(QUESTION, RESPONSE)
 
     one, other = asyncio.run(notebook())
     assert by_sentence(one) == by_sentence(other)
 
 
-def test_the_single_transcript_is_led_by_the_model(scripted: Callable[..., Any]) -> None:
+def test_the_single_transcript_is_led_by_the_model(scripted: Any) -> None:
     lines = [
         "THOUGHT: split first\nACTION: split_text()",
         "THOUGHT: a sum\nACTION: calculator(sentence=S1)",
@@ -213,13 +202,13 @@ def test_the_single_transcript_is_led_by_the_model(scripted: Callable[..., Any])
     assert len(model.seen[-1]) > len(model.seen[0])
 
 
-def test_the_single_transcript_leaves_out_nothing_silently(scripted: Callable[..., Any]) -> None:
+def test_the_single_transcript_leaves_out_nothing_silently(scripted: Any) -> None:
     with HaluAgent(scripted(["ACTION: get_answer()"]), strategy="linear") as agent:
         detection = agent.detect(QUESTION, RESPONSE)
     assert by_sentence(detection) == {1: "unverified", 2: "unverified"}
 
 
-def test_a_writing_assignment_is_checked_by_its_length(scripted: Callable[..., Any]) -> None:
+def test_a_writing_assignment_is_checked_by_its_length(scripted: Any) -> None:
     say = "思考：要求的是字数\n行为：word_count(sentence=S0)"
     with HaluAgent(scripted(lambda messages: say, choose=0.1)) as agent:
         right = agent.detect("请用12字写一句广告语。", "清晨一杯好茶。唤醒好心情")
@@ -228,10 +217,10 @@ def test_a_writing_assignment_is_checked_by_its_length(scripted: Callable[..., A
     assert (right.hallucination, wrong.hallucination) == (False, True)
 
 
-def test_recheck_replaces_one_entry(scripted: Callable[..., Any]) -> None:
+def test_recheck_replaces_one_entry(scripted: Any) -> None:
     with HaluAgent(scripted(lambda messages: "ACTION: get_answer()")) as agent:
         before = agent.detect(QUESTION, RESPONSE)
-        agent.model = scripted(calculate)
+        agent.model = scripted(scripted.calculate)
         after = [event for event in agent.recheck(before, 2, tool="calculator") if isinstance(event, Answered)]
         with pytest.raises(ConfigError, match="no sentence 9"):
             list(agent.recheck(before, 9))
@@ -241,24 +230,24 @@ def test_recheck_replaces_one_entry(scripted: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(("question", "response"), [("", "x is y."), ("What?", "  "), ("これは何ですか？", "これは猫です。")])
-def test_texts_that_cannot_be_checked_say_why(scripted: Callable[..., Any], question: str, response: str) -> None:
-    with HaluAgent(scripted(calculate)) as agent, pytest.raises(ConfigError):
+def test_texts_that_cannot_be_checked_say_why(scripted: Any, question: str, response: str) -> None:
+    with HaluAgent(scripted(scripted.calculate)) as agent, pytest.raises(ConfigError):
         agent.detect(question, response)
 
 
-def test_an_empty_reference_is_refused(scripted: Callable[..., Any]) -> None:
-    with HaluAgent(scripted(calculate)) as agent, pytest.raises(ConfigError, match="reference is empty"):
+def test_an_empty_reference_is_refused(scripted: Any) -> None:
+    with HaluAgent(scripted(scripted.calculate)) as agent, pytest.raises(ConfigError, match="reference is empty"):
         agent.detect("What?", "A cat.", reference=" ")
 
 
-def test_a_question_longer_than_the_context_is_refused(scripted: Callable[..., Any]) -> None:
-    with HaluAgent(scripted(calculate)) as agent, pytest.raises(ConfigError, match="the question takes"):
+def test_a_question_longer_than_the_context_is_refused(scripted: Any) -> None:
+    with HaluAgent(scripted(scripted.calculate)) as agent, pytest.raises(ConfigError, match="the question takes"):
         agent.detect("why? " * 20_000, "Because 1 + 1 = 2.")
 
 
-def test_a_response_longer_than_the_context_is_windowed(scripted: Callable[..., Any]) -> None:
+def test_a_response_longer_than_the_context_is_windowed(scripted: Any) -> None:
     response = " ".join(f"Item {n} costs {n} + 1 = {n + 1} dollars." for n in range(600))
-    model = scripted(calculate, context=4096)
+    model = scripted(scripted.calculate, context=4096)
     with HaluAgent(model, reflect=False, concurrency=8) as agent:
         detection = agent.detect("What do they cost?", response)
     assert len([entry for entry in detection.sentences if entry.sentence.index > 0]) == 600

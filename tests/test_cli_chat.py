@@ -12,23 +12,26 @@ import time
 from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-HERE = str(Path(__file__).parent)
-sys.path.append(HERE)
+sys.path.append(str(Path(__file__).parent))
 
-from fake_agent import FakeAgent  # noqa: E402
+from fake_agent import FakeAgent
 
-from haluagent.cli import chat  # noqa: E402
-from haluagent.cli.session import HELP, Session  # noqa: E402
-from haluagent.errors import ConfigError, ModelError  # noqa: E402
-from haluagent.types import Detection  # noqa: E402
+from haluagent.cli import chat
+from haluagent.cli.session import HELP, Session
+from haluagent.errors import ConfigError, ModelError
+from haluagent.types import Detection
+
+if TYPE_CHECKING:
+    from haluagent.agent import HaluAgent
 
 
 @pytest.fixture
 def session() -> Session:
-    return Session(FakeAgent())  # type: ignore[arg-type]
+    return Session(cast("HaluAgent", FakeAgent()))
 
 
 def say(session: Session, *blocks: str) -> list[str]:
@@ -40,7 +43,7 @@ def say(session: Session, *blocks: str) -> list[str]:
 
 
 def calls(session: Session) -> list[dict[str, object]]:
-    return session.agent.calls  # type: ignore[attr-defined, no-any-return]
+    return cast(FakeAgent, session.agent).calls
 
 
 def test_a_question_then_a_response_then_the_steps_and_the_report(session: Session) -> None:
@@ -173,7 +176,7 @@ def test_closing_half_way_stops_the_agent_and_keeps_what_is_done(session: Sessio
         if "contradicted" in str(line):
             break
     lines.close()
-    assert session.agent.stopped  # type: ignore[attr-defined]
+    assert cast(FakeAgent, session.agent).stopped
     assert session.last is not None and session.last.error == "stopped by the user"
     assert [entry.label for entry in session.last.sentences] == ["contradicted", "unverified"]
     assert any("stopped before it was checked" in line for line in say(session, "/why 2"))
@@ -199,7 +202,7 @@ def test_a_failed_endpoint_leaves_the_session_usable(session: Session) -> None:
 def run_script(text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[FakeAgent, str]:
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text.encode())))
     agent = FakeAgent()
-    chat.talk(agent)  # type: ignore[arg-type]
+    chat.talk(cast("HaluAgent", agent))
     out, err = capsys.readouterr()
     assert err == ""
     return agent, out
@@ -237,6 +240,7 @@ def test_history_is_readable_by_its_owner_only(tmp_path: Path, monkeypatch: pyte
     assert chat.history_file() is None
 
 
+HERE = str(Path(__file__).parent)
 CHILD = f"""
 import sys
 sys.path.append({HERE!r})

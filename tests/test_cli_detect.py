@@ -13,15 +13,14 @@ from typing import NamedTuple
 
 import pytest
 
-HERE = str(Path(__file__).parent)
-sys.path.append(HERE)
+sys.path.append(str(Path(__file__).parent))
 
-from fake_agent import FakeAgent  # noqa: E402
+from fake_agent import FakeAgent
 
-from haluagent.cli import main as cli  # noqa: E402
-from haluagent.cli import options  # noqa: E402
-from haluagent.errors import ConfigError  # noqa: E402
-from haluagent.types import Detection  # noqa: E402
+from haluagent.cli import main as cli
+from haluagent.cli import options
+from haluagent.errors import ConfigError
+from haluagent.types import Detection
 
 ASK = ["detect", "--question", "What is it?"]
 
@@ -199,6 +198,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+HERE = str(Path(__file__).parent)
 CHILD = f"""
 import sys
 sys.path.append({HERE!r})
@@ -212,9 +212,14 @@ main.main()
 def test_ctrl_c_keeps_what_is_done() -> None:
     response = "This is wrong. Please wait. Never reached."
     command = [sys.executable, "-c", CHILD, *ASK, "--response", response, "--json", "--trace"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    # A test run in the background has SIGINT ignored, and a child inherits that.
-    with subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **pipes) as child:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test run in the background has SIGINT ignored, and a child inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as child:
         assert child.stderr is not None
         for line in child.stderr:
             if line.startswith("  S2 ACTION"):

@@ -7,12 +7,12 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
-from fake_agent import lookup  # noqa: E402
+import haluagent.tools
+from fake_agent import lookup
 
-import haluagent.tools  # noqa: E402
-from haluagent.cli import main as cli  # noqa: E402
-from haluagent.registry import Registry, make_tool  # noqa: E402
-from haluagent.types import ToolResult  # noqa: E402
+from haluagent.cli import main as cli
+from haluagent.registry import Registry, make_tool
+from haluagent.types import ToolResult
 
 
 async def measure(context: object, text: str, unit: str = "m") -> ToolResult:

@@ -12,9 +12,8 @@ import pytest
 
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models.client import OpenAIModel
-from haluagent.models.dialect import discover
+from haluagent.models.discovery import discover
 from haluagent.models.endpoint import normalize
-from haluagent.models.scoring import choice_probabilities, match_choice
 from haluagent.protocols import Message, Model
 
 ASK: list[Message] = [{"role": "user", "content": "Is it so?"}]
@@ -27,8 +26,8 @@ def chat(*texts: str, finish: str = "stop", **more: Any) -> dict[str, Any]:
 
 def scored(**probabilities: float) -> dict[str, Any]:
     top = [{"token": token, "logprob": math.log(p)} for token, p in probabilities.items()]
-    answer = chat(top[0]["token"])
-    answer["choices"][0]["logprobs"] = {"content": [{"token": top[0]["token"], "top_logprobs": top}]}
+    answer = chat(next(iter(probabilities)))
+    answer["choices"][0]["logprobs"] = {"content": [{"top_logprobs": top}]}
     return answer
 
 
@@ -96,7 +95,8 @@ class Clock:
 
 
 def model(server: Server, **options: Any) -> OpenAIModel:
-    return OpenAIModel(server.url, "m", **({"sleep": Clock().sleep, "tokenizer": len, "attempts": 3} | options))
+    defaults: dict[str, Any] = {"sleep": Clock().sleep, "tokenizer": len, "attempts": 3}
+    return OpenAIModel(server.url, "m", **(defaults | options))
 
 
 def generate(client: OpenAIModel, **options: Any) -> Any:
@@ -253,25 +253,6 @@ def test_nonsense_is_an_error_that_shows_it(server: Server, nonsense: Any) -> No
         assert nonsense[:20] in message
 
 
-def test_choice_probabilities_come_from_all_beginnings() -> None:
-    top = [{"token": token, "logprob": math.log(p)} for token, p in
-           {"YES": 0.4, " YES": 0.1, "Y": 0.1, "NO": 0.2, "yes": 0.1, "": 0.05, "\n": 0.05}.items()]  # fmt: skip
-    found = choice_probabilities(top, ["YES", "NO"])
-    assert found is not None
-    assert found["YES"] == pytest.approx(0.75) and found["NO"] == pytest.approx(0.25)
-
-
-def test_a_beginning_of_two_choices_counts_for_neither() -> None:
-    top = [{"token": "un", "logprob": -0.1}, {"token": "unre", "logprob": -3.0}]
-    assert choice_probabilities(top, ["unrelated", "unknown"]) == {"unrelated": 1.0, "unknown": 0.0}
-    assert choice_probabilities(top[:1], ["unrelated", "unknown"]) is None
-
-
-def test_part_of_a_chinese_character_is_told_by_its_bytes() -> None:
-    top = [{"token": "\ufffd", "bytes": list("支".encode()[:2]), "logprob": -0.1}]
-    assert choice_probabilities(top, ["支持", "矛盾"]) == {"支持": 1.0, "矛盾": 0.0}
-
-
 def test_choose_asks_for_one_token_and_is_calibrated(server: Server) -> None:
     server.queue = [scored(YES=0.6, NO=0.3)]
     answer = choose(model(server, dialect="llama.cpp"), "YES", "NO")
@@ -307,17 +288,6 @@ def test_a_server_that_refuses_logprobs_is_not_asked_for_them_again(server: Serv
     client = model(server)
     assert choose(client, "YES", "NO").best == "NO" and choose(client, "YES", "NO").best == "NO"
     assert ["logprobs" in body for body in server.asked] == [True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("YES.", "YES"), (" **no**", "NO"), ("“支持”", "支持"), ("支持，因为", "支持"), ("Nothing", None),
-        ("不支持", None), ("I say YES", None), ("", None), ("NOT SURE", None),
-    ],
-)  # fmt: skip
-def test_a_written_answer_is_read_from_its_beginning(text: str, expected: str | None) -> None:
-    assert match_choice(text, ["YES", "NO", "支持"]) == expected
 
 
 def test_one_client_serves_several_event_loops(server: Server) -> None:

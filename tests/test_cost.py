@@ -1,10 +1,9 @@
 """What a detection costs, counted: branches share their prefix, so cost grows linearly with the sentences."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from test_agent import calculate
 
 from haluagent import HaluAgent
 from haluagent.protocols import Message
@@ -29,7 +28,7 @@ def cached(scripted: Any) -> Any:
             self.known.append(prompt)
             return Usage(calls=1, prompt_tokens=len(prompt), cached_tokens=shared, generated_tokens=len(text))
 
-    return Cached(calculate)
+    return Cached(scripted.calculate)
 
 
 def _common(one: str, other: str) -> str:
@@ -45,20 +44,20 @@ def detect(scripted: Any, sentences: int, **options: Any) -> tuple[Detection, li
     return detection, [step.usage for step in detection.steps if step.sentence]
 
 
-def test_from_the_second_sentence_on_most_of_the_prompt_is_cached(scripted: Callable[..., Any]) -> None:
+def test_from_the_second_sentence_on_most_of_the_prompt_is_cached(scripted: Any) -> None:
     _, usages = detect(scripted, 6)
     later = usages[1:]
     assert len(later) >= 5
     assert sum(u.cached_tokens for u in later) >= 0.8 * sum(u.prompt_tokens for u in later)
 
 
-def test_evaluated_tokens_grow_linearly(scripted: Callable[..., Any]) -> None:
+def test_evaluated_tokens_grow_linearly(scripted: Any) -> None:
     few, many = (sum((u for u in detect(scripted, n)[1]), Usage()) for n in (4, 32))
     assert many.evaluated_tokens <= 8.8 * few.evaluated_tokens
 
 
 @pytest.mark.parametrize("sentences", [8])
-def test_every_sentence_is_asked_once(scripted: Callable[..., Any], sentences: int) -> None:
+def test_every_sentence_is_asked_once(scripted: Any, sentences: int) -> None:
     detection, usages = detect(scripted, sentences, reflect=False)
     assert len(usages) == sentences
     assert detection.hallucination is False

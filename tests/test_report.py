@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from haluagent import report_words
 from haluagent.cli.terminal import Screen
-from haluagent.events import Observation, Revised
+from haluagent.events import Observation, Revised, Thought
 from haluagent.report import Line, clean, plain, report_lines
 from haluagent.trace import event_lines, step_lines
 from haluagent.types import (
@@ -206,6 +206,7 @@ def test_a_step_is_shown_as_it_stands_on_the_wire() -> None:
         '  S1 ACTION: match(sentence=S1, context="question")',
         "  S1 OBSERVATION: no [1 model call, 10 tokens evaluated, 40 cached, 3 generated, 0.5 s]",
     ]
+    assert list(event_lines(Thought(sentence=1, text=""), "en")) == []
     failed = step.model_copy(update={"result": None, "error": "the tool failed", "usage": Usage()})
     shown = [str(line) for line in event_lines(Observation(sentence=1, step=failed, text=""), "zh")]
     assert shown == ["  S1 观察：the tool failed"]

@@ -1,6 +1,6 @@
 """The toolbox: one file a tool. `default_registry()` holds the built-in ones and those of installed packages."""
 
-from haluagent.registry import Registry
+from ..registry import Registry
 
 
 def default_registry() -> Registry:

@@ -157,7 +157,7 @@ def source(tokens: Sequence[Token], *, mixed: bool = False) -> str:
     for index, token in enumerate(tokens):
         before = tokens[index - 1] if index else None
         if before is not None and before.kind == "percent" and token.kind == "number":
-            raise ToolError(f"% means percent here; write an operator after it, such as {before.raw} * {token.raw}")
+            raise ToolError("% means percent here; write an operator after it, such as 20% * 80")
         _write(writer, token, before, mixed and _is_mixed(tokens, index))
     if writer.open:
         raise ToolError("a bracket is not closed; write as many ) as (")
@@ -169,8 +169,10 @@ def source(tokens: Sequence[Token], *, mixed: bool = False) -> str:
 def _write(writer: _Writer, token: Token, before: Token | None, mixed: bool) -> None:
     match token.kind:
         case "number" | "pi" | "unknown":
-            if writer.atom is not None and before is not None and (
-                before.kind == "word" or (before.kind == "number" and token.kind == "number")
+            if (
+                writer.atom is not None
+                and before is not None
+                and (before.kind == "word" or (before.kind == "number" and token.kind == "number"))
             ):
                 raise ToolError(f"{before.raw} and {token.raw} stand side by side; write an operator between them")
             text = _checked(token) if token.kind == "number" else token.text

@@ -4,7 +4,7 @@ Only what is certain is decided: a side that is a name, an unknown, or in anothe
 cannot be computed, never a wrong one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -109,8 +109,11 @@ def _check(text: str, left: Side, right: Side, sign: Token) -> Equation:
     try:
         readings = list(_readings(computed, stated))
         value = readings[0][0]
-        about = sign.text == "≈" or _has_pi(left) or _has_pi(right) or bool(
-            (left.units | right.units) & {"about", "around", "roughly", "approximately", "约", "大约", "左右"}
+        about = (
+            sign.text == "≈"
+            or _has_pi(left)
+            or _has_pi(right)
+            or bool((left.units | right.units) & {"about", "around", "roughly", "approximately", "约", "大约", "左右"})
         )
         if any(_agree(first, second, computed, stated, about) for first, second in readings):
             return result(True, value=value, swapped=swapped)
@@ -142,7 +145,7 @@ def _other_units(computed: Side, stated: Side, value: Fraction, claim: Fraction)
     return ""
 
 
-def _check_identity(left: Side, right: Side, result) -> Equation:  # type: ignore[no-untyped-def]
+def _check_identity(left: Side, right: Side, result: Callable[..., Equation]) -> Equation:
     if left.unknowns != right.unknowns or len(left.unknowns) != 1:
         return result(None, "it has an unknown")
     try:
@@ -180,8 +183,8 @@ def _group_fractions(tokens: Sequence[Token]) -> list[Token]:
         three = tokens[index : index + 3]
         fraction = [token.kind for token in three] == ["number", "operator", "number"] and three[1].text == "/"
         if fraction and not three[1].spaced and not three[2].spaced and index and tokens[index - 1].text == "/":
-            bracket = [Token(kind, text, three[0].span, False, text) for kind, text in (("open", "("), ("close", ")"))]
-            grouped += [bracket[0], *three, bracket[1]]
+            place = three[0].span
+            grouped += [Token("open", "(", place, False, "("), *three, Token("close", ")", place, False, ")")]
             index += 3
         else:
             grouped.append(tokens[index])

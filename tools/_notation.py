@@ -55,13 +55,15 @@ class Token:
         return self.kind in ("number", "pi", "unknown", "open", "function", "root", "fraction")
 
 
+_WHOLE = "[0-9]{1,15}"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("comparison", r"[=<>!]=|=>|<=>|->|<-|[<>≠≤≥≡]|\.{2,}|…"),
     ("ratio", r"[0-9.]+\s?:\s?[0-9.]+"),
-    ("mixed", rf"(?:[0-9]{{1,15}}(?:{MIXED}|又)|[0-9]{{1,3}}(?: and)? (?=[0-9]{{1,3}}/[0-9])|{MIXED})[0-9]{{1,15}}/[0-9]{{1,15}}(?![0-9.])"),
+    ("mixed", rf"(?:{_WHOLE}(?:{MIXED}|又)|{_WHOLE}(?: and)? (?={_WHOLE}/[0-9])|{MIXED}){_WHOLE}/{_WHOLE}(?!\.?[0-9])"),
     ("parts", rf"[0-9{HAN_NUMERALS}.]{{1,15}}分之[0-9{HAN_NUMERALS}.点]{{1,15}}"),
     ("scaled", rf"[0-9]+(?:\.[0-9]+)?[万亿](?:[0-9{HAN_NUMERALS}]+)?"),
-    ("number", r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![0-9A-Za-z]))?|\.[0-9]+"),
+    ("grouped", r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?"),
+    ("number", r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![0-9A-Za-z]))?|\.[0-9]+"),
     ("latex", r"\\(?:[A-Za-z]+|[()\[\]])|\$\$"),
     ("percent", r"\\?%"),
     ("sign", r"\\?[$¥€£]"),
@@ -133,11 +135,11 @@ def _token(
         case "comparison" | "ratio":
             return [("break", text)]
         case "mixed":
-            whole, over, under = re.fullmatch(r"([0-9]*)[^0-9]*([0-9]+)/([0-9]+)", text).groups()  # type: ignore[union-attr]
-            return [("number", f"({whole or 0}+{over}/{under})")]
+            whole, over, under = re.findall("[0-9]+", "0 " + text)[-3:]
+            return [("number", f"({whole}+{over}/{under})")]
         case "parts" | "scaled" | "han":
             return _han(kind, text)
-        case "number":
+        case "number" | "grouped":
             return [("number", text.replace(",", ""))]
         case "latex":
             return _latex(text)
@@ -154,18 +156,18 @@ def _token(
         case "sign":
             return [("word", text.lstrip("\\"))]
         case "open" | "close":
-            return [(kind, "(" if kind == "open" else ")")]  # type: ignore[list-item]
+            return [(kind, "(" if kind == "open" else ")")]
         case "factorial":
-            return [("factorial", "!")] if last and last.ends_operand and line[end : end + 1] not in ("!",) else [("break", "!")]
+            return [("factorial" if last and last.ends_operand and line[end : end + 1] != "!" else "break", "!")]
         case "pi":
             return [("pi", "pi")]
         case "percent" | "degree" | "root" | "comma" | "word":
-            return [(kind, text)]  # type: ignore[list-item]
+            return [(kind, text)]
     return [("break", text)]
 
 
 def _han(kind: str, text: str) -> list[tuple[Kind, str]]:
-    """Chinese numerals: certain with a scale (`3万`) or as parts (`三分之二`), else a word unless beside an operator."""
+    """Chinese numerals: numbers with a scale (`3万`) or as parts (`三分之二`), else only beside an operator."""
     if kind == "parts":
         under, over = text.split("分之")
         parts = [read_han(part) for part in (over, {"百": "100", "千": "1000"}.get(under, under))]
@@ -223,14 +225,20 @@ def _settle(tokens: list[Token]) -> list[Token]:
         if token.raw in ("x", "X") and operand_last and operand_next:
             kind, text = "operator", "*"
         elif kind == "spelled":
-            beside = (last is not None and last.kind == "operator") or (
-                following is not None and following.kind == "operator"
-            ) or (last is not None and last.kind == "equals" and last.raw not in ("是", "is", "are", "得"))
+            beside = (
+                (last is not None and last.kind == "operator")
+                or (following is not None and following.kind == "operator")
+                or (last is not None and last.kind == "equals" and last.raw not in ("是", "is", "are", "得"))
+            )
             half = text == "(1/2)" and following is not None and following.text == "of"
-            counted = last is not None and (last.ends_operand or (last.text == "/" and not token.spaced))  # 6 dozen
+            counted = last is not None and (last.ends_operand or (last.raw == "/" and not token.spaced))  # 6 dozen
             kind = "number" if (beside or half or following is None) and not counted else "word"
-        elif text.lower() in ("of", "的") and kind == "word" and last is not None and operand_next and (
-            last.kind == "percent" or "/" in last.text or _is_fraction(settled)
+        elif (
+            text.lower() in ("of", "的")
+            and kind == "word"
+            and last is not None
+            and operand_next
+            and (last.kind == "percent" or "/" in last.text or _is_fraction(settled))
         ):
             kind, text = "operator", "*"
         settled.append(Token(kind, text, token.span, token.spaced, token.raw))

@@ -2,13 +2,13 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 from ..types import Span
 from ._numerals import ENGLISH_NUMBER, HAN_NUMBER, HAN_NUMERALS, HAN_SCALES, SCALES, read_english, read_han
-from ._plain import MIXED, Plain
+from ._plain import MIXED, Plain, words
 
 APPROXIMATE = Fraction(6, 1000)
 """How far, relatively, a number stated as `about` may be off: what 3.14 instead of π, or 33 for a third, costs."""
@@ -39,15 +39,17 @@ _PERCENT = r"(?P<percent>\s*\\?%|\s*percent\b|\s*per cent\b)?"
 _HAN_PART = rf"(?:[0-9]+(?:\.[0-9]+)?|{HAN_NUMBER})"
 
 # Words that a Chinese numeral counts. Without one (or without a scale such as 十), a numeral is part of a word.
-_MEASURES = (
-    "个 名 位 人 只 条 头 匹 本 页 张 支 枝 根 块 片 件 套 双 对 辆 台 架 艘 棵 株 朵 颗 粒 瓶 杯 碗 盒 箱 袋 包 桶 篮 筐 "
-    "座 栋 层 间 所 家 户 班 组 队 排 行 列 段 句 字 词 题 道 门 次 回 遍 趟 场 倍 成 份 批 种 样 元 角 分 块钱 美元 人民币 "
-    "年 月 日 天 周 星期 小时 时 分钟 秒 岁 米 厘米 毫米 分米 千米 公里 里 寸 尺 克 千克 公斤 斤 吨 升 毫升 平方 立方 亩 公顷 度"
-).split()
+_MEASURES = words(
+    "个 名 位 人 只 条 头 匹 本 页 张 支 枝 根 块 片 件 套 双 对 辆 台 架 艘 棵 株 朵 颗 粒 瓶 杯 碗 盒 箱 袋 包 桶 "
+    "篮 筐 座 栋 层 间 所 家 户 班 组 队 排 行 列 段 句 字 词 题 道 门 次 回 遍 趟 场 倍 成 份 批 种 样 元 "
+    "角 分 块钱 美元 人民币 年 月 日 天 周 星期 小时 时 分钟 秒 岁 米 厘米 毫米 分米 千米 公里 "
+    "里 寸 尺 克 千克 公斤 斤 吨 升 毫升 平方 立方 亩 公顷 度"
+)
 _ARTICLE_MEASURES = set("个名位只条头本张支根块片件次回遍趟场种样层间所家户道门句段人成组行时度分")
 _EXACT_ONES = tuple(m for m in _MEASURES if m not in _ARTICLE_MEASURES)
 _BESIDE_OPERATOR = re.compile(r"[+\-*/×÷=加减乘除≈]")
 _ORDINAL = re.compile(r"(?:第|星期|周|礼拜|初)$")
+_PRONOUN = re.compile(r"\s+(?:of|another)\b", re.IGNORECASE)
 _NOT_A_COUNT = re.compile(r"(?:no|any|every|each|some|this|that|the|which)\s+$", re.IGNORECASE)
 
 _ABOUT_BEFORE = re.compile(
@@ -69,7 +71,8 @@ def find_numbers(text: str) -> list[Number]:
     numbers = []
     for start, end, value, decimals, percent in sorted(found):
         span = plain.span(start, end)
-        about = bool(_ABOUT_BEFORE.search(plain.text[max(0, start - 20) : start]) or _ABOUT_AFTER.match(plain.text[end:end + 12]))
+        before, after = plain.text[max(0, start - 20) : start], plain.text[end : end + 12]
+        about = bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
         numbers.append(Number(value, span, text[slice(*span)], decimals, percent, about))
     return numbers
 
@@ -123,12 +126,16 @@ def show(value: Fraction) -> str:
 _Found = Iterator[tuple[int, int, Fraction, int | None, bool]]
 
 
+_BEFORE_SIGN = ("", " ", "\n", "(", "=", ":", "为", "是")
+_MINUS = re.compile(r"[\w)\]%]\s*-$|-\s*-$", re.ASCII)
+
+
 def _sign(text: str, start: int) -> tuple[int, int]:
     """-1 and the place of the sign where a minus before `start` can only be a sign; 1 and `start` otherwise."""
     before = text[:start]
     if before.endswith("负"):
         return -1, start - 1
-    if before.endswith("-") and not re.search(r"[\w)\]%]\s*-$|-\s*-$", before, re.ASCII) and before[-2:-1] in ("", " ", "(", "=", ":", "为", "是"):
+    if before.endswith("-") and before[-2:-1] in _BEFORE_SIGN and not _MINUS.search(before):
         return -1, start - 1
     return 1, start
 
@@ -136,8 +143,8 @@ def _sign(text: str, start: int) -> tuple[int, int]:
 def _fractions(text: str) -> _Found:
     """`3/4`, `(3/4)`, `1(1/2)`, `2又3/4`, `2½`, `三分之二`, `百分之20`."""
     whole = rf"(?:(?P<whole>[0-9]{{1,{MAX_DIGITS}}})(?:又|{MIXED}|(?=\([0-9]+/[0-9]+\)))|{MIXED})?"
-    written = rf"{_NOT_INSIDE}(?<!/){whole}\(?(?P<over>[0-9]{{1,{MAX_DIGITS}}})/(?P<under>[0-9]{{1,{MAX_DIGITS}}})\)?(?![0-9/.])"
-    for match in re.finditer(written, text):
+    parts = rf"\(?(?P<over>[0-9]{{1,{MAX_DIGITS}}})/(?P<under>[0-9]{{1,{MAX_DIGITS}}})\)?(?!/|\.?[0-9])"
+    for match in re.finditer(rf"{_NOT_INSIDE}(?<!/){whole}{parts}", text):
         start, end = match.span()
         if match[0].endswith(")") and "(" not in match[0]:
             end -= 1
@@ -145,7 +152,11 @@ def _fractions(text: str) -> _Found:
             start += match[0].index("(") + 1 if not match["whole"] else 0
         if int(match["under"]):
             sign, start = _sign(text, start)
-            yield start, end, sign * (int(match["whole"] or 0) + Fraction(int(match["over"]), int(match["under"]))), None, False
+            value = int(match["whole"] or 0) + Fraction(int(match["over"]), int(match["under"]))
+            yield start, end, sign * value, None, False
+    for match in re.finditer(r"\\[dt]?frac\{([0-9]{1,30})\}\{([0-9]{1,30})\}", text):
+        if int(match[2]):
+            yield *match.span(), Fraction(int(match[1]), int(match[2])), None, False
     for match in re.finditer(rf"(?:(?P<whole>{_HAN_PART})又)?(?P<under>{_HAN_PART})分之(?P<over>{_HAN_PART})", text):
         whole_part = _han_value(match["whole"]) if match["whole"] else Fraction(0)
         over = _han_value(match["over"])
@@ -168,7 +179,7 @@ def _decimals(text: str) -> _Found:
     """`12`, `1,234.5`, `-3`, `20%`, `1.5亿`, `3 million`, `3万5千`."""
     for match in re.finditer(rf"{_NOT_INSIDE}(?P<digits>{_DIGITS}){_SCALE}{_PERCENT}(?!(?:st|nd|rd|th)\b)", text):
         digits = match["digits"].replace(",", "")
-        if len(digits) > MAX_DIGITS or re.match(r"(?:st|nd|rd|th)\b", text[match.end("digits"):]):
+        if len(digits) > MAX_DIGITS or re.match(r"(?:st|nd|rd|th)\b", text[match.end("digits") :]):
             continue
         scale = (match["scale"] or "").strip()
         factor = HAN_SCALES.get(scale) or SCALES.get(scale, 1)
@@ -198,7 +209,8 @@ def _han(text: str) -> _Found:
 
 def _is_count(text: str, match: re.Match[str], value: Fraction) -> bool:
     before, after = text[: match.start()], text[match.end() :]
-    if _ORDINAL.search(before) or (match[0] in ("十", "万", "千", "百") and after.startswith(("分", "足")) and after[1:2] != "钟"):
+    very = match[0] in ("十", "万", "千", "百") and after.startswith(("分", "足")) and after[1:2] != "钟"  # 十分, 十足
+    if very or _ORDINAL.search(before):
         return False
     if _BESIDE_OPERATOR.match(after[:1]) or _BESIDE_OPERATOR.match(before[-1:]):
         return True
@@ -210,10 +222,10 @@ def _is_count(text: str, match: re.Match[str], value: Fraction) -> bool:
 
 def _english(text: str) -> _Found:
     """`twenty-five`, `half`, `two dozen`, `three hundred and five`."""
-    read: Callable[[str], Fraction | None] = read_english
     for match in re.finditer(rf"(?<![A-Za-z-]){ENGLISH_NUMBER}(?![A-Za-z-])", text, re.IGNORECASE):
-        value = read(match[0])
+        value = read_english(match[0])
         alone = match[0].lower() == "one"
-        if value is None or (alone and (_NOT_A_COUNT.search(text[: match.start()]) or re.match(r"\s+(?:of|another)\b", text[match.end():]))):
+        pronoun = _NOT_A_COUNT.search(text[: match.start()]) or _PRONOUN.match(text[match.end() :])
+        if value is None or (alone and pronoun):
             continue
         yield match.start(), match.end(), value, None if match[0].lower().startswith("half") else 0, False

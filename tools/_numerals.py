@@ -4,11 +4,13 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-_ONES = (
+from ._plain import words
+
+_ONES = words(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+)
+_TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
 _SMALL = {word: value for value, word in enumerate(_ONES)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
 HAN_SCALES = {"百": 100, "千": 1000, "万": 10**4, "百万": 10**6, "千万": 10**7, "亿": 10**8, "万亿": 10**12}
@@ -25,9 +27,9 @@ _MAX_HAN = 20
 
 def read_english(text: str) -> Fraction | None:
     """The number that `text` spells in lower-case English, None where it spells none or several (`two three`)."""
-    words = [word for word in re.split(r"[\s-]+", text.lower()) if word not in ("and", "a", "an")]
+    parts = [word for word in re.split(r"[\s-]+", text.lower()) if word not in ("and", "a", "an")]
     total, group, last = Fraction(0), Fraction(0), 0
-    for position, word in enumerate(words):
+    for position, word in enumerate(parts):
         if word == "half":
             if position:
                 return None
@@ -46,7 +48,7 @@ def read_english(text: str) -> Fraction | None:
             last = scale
         else:
             return None
-    return total + group if words else None
+    return total + group if parts else None
 
 
 @lru_cache(maxsize=4096)

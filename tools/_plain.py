@@ -10,6 +10,12 @@ from ..types import Span
 MIXED = "\ue000"
 """Stands before the fraction of a mixed number: `2½` is read as `2`, this mark, `1/2`."""
 
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list that is easier to read as one line of text."""
+    return tuple(text.split())
+
+
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))
 _SAME = {
     **dict.fromkeys("−﹣－‐‑–", "-"), **dict.fromkeys("·∙•⋅∗＊", "*"), "÷": "/", "⁄": "/", "∕": "/", "×": "×", "✕": "×",
@@ -27,10 +33,9 @@ class Plain:
         power = False
         for index, character in enumerate(original):
             digit = _SUPERSCRIPTS.get(character)
+            piece = _plain_character(character)
             if digit is not None:
                 piece = digit if power else "^" + digit
-            else:
-                piece = _plain_character(character)
             power = digit is not None
             pieces.append(piece)
             self._origin.extend([index] * len(piece))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..types import Span
 from ._notation import SIGNS, Token
+from ._plain import words
 
 MAX_TOKENS = 80
 MAX_WORDS = 5
@@ -16,12 +17,12 @@ MAX_HAN_WORDS = 6
 MAX_LEAD = 3
 
 _WORKED_OUT = frozenset(("operator", "root", "fraction", "function", "factorial", "pi"))
-_CONNECTORS = frozenset(
+_CONNECTORS = frozenset(words(
     "and or but so then which that who if when because since is are was were has have had will would with left "
-    "和 与 的 是 为 有 则 那 么 所 以 因 此 共 比".split()
-)
-_LABELS = frozenset("day week month year step case part phase stage round number no question equation".split())
-_COMPARED = frozenset("more less fewer times older younger greater smaller higher lower as than 多 少 倍".split())
+    "和 与 的 是 为 有 则 那 么 所 以 因 此 共 比"
+))  # fmt: skip
+_LABELS = frozenset(words("day week month year step case part phase stage round number no question equation"))
+_COMPARED = frozenset(words("more less fewer times older younger greater smaller higher lower as than 多 少 倍"))
 
 
 @dataclass(frozen=True)
@@ -91,22 +92,22 @@ def side_after(part: Sequence[Token], lead: int = MAX_LEAD) -> Side | None:
     side, end = found
     after = part[end] if end < len(part) else None
     compared = any(unit in _COMPARED for unit in side.units) or (after is not None and after.text.lower() in _COMPARED)
-    words = frozenset(token.text.lower() for token in part[:start])
+    lead_words = frozenset(token.text.lower() for token in part[:start])
     split = after is not None and after.kind == "number" and part[end - 1].kind == "number"  # 16 000
     computable = side.computable and not split
-    return Side(side.tokens, side.units | words, start > 0, computable, compared)
+    return Side(side.tokens, side.units | lead_words, start > 0, computable, compared)
 
 
 def _scan(part: Sequence[Token], start: int, depth: int) -> tuple[Side, int] | None:
     """The longest formula from `start` on, and where the part goes on behind it and its units."""
     index, brackets, operand = start, 0, False
     complete, reached = start, start
-    computable, words, units, skipped = True, 0, set[str](), set[int]()
+    computable, run, units, skipped = True, 0, set[str](), set[int]()
     while index < len(part):
         token = part[index]
         if operand and token.kind == "word" and token.text not in SIGNS:
-            words += 1 if token.text.isascii() else 0
-            if not brackets and (token.text.lower() in _CONNECTORS or words > MAX_WORDS or _long_han(part, index)):
+            run += 1 if token.text.isascii() else 0
+            if not brackets and (token.text.lower() in _CONNECTORS or run > MAX_WORDS or _long_han(part, index)):
                 break
             if part[index - 1].kind != "word":  # what follows the unit is prose
                 units.add(token.text.lower().rstrip("s") or token.text)
@@ -122,7 +123,7 @@ def _scan(part: Sequence[Token], start: int, depth: int) -> tuple[Side, int] | N
             if following is None or not _may_start(part, index + 1):
                 computable = computable and (following is None or following.kind not in ("word", "spelled"))
                 break
-            operand, words = False, 0
+            operand, run = False, 0
         elif operand and token.kind in ("percent", "degree", "factorial"):
             pass
         elif operand and token.kind == "close":
@@ -130,7 +131,9 @@ def _scan(part: Sequence[Token], start: int, depth: int) -> tuple[Side, int] | N
                 break
             brackets -= 1
         elif operand and token.kind == "open" and _only_words(part, index):
-            index = _closing(part, index) + 1
+            closing = _closing(part, index)
+            skipped.update(range(index, closing + 1))
+            index = closing + 1
             reached = index if not brackets else reached
             continue
         elif operand and not (_joins(part[index - 1], token)):
@@ -138,7 +141,7 @@ def _scan(part: Sequence[Token], start: int, depth: int) -> tuple[Side, int] | N
         elif token.kind == "open":
             brackets, operand = brackets + 1, False
         elif token.kind in ("number", "pi", "unknown"):
-            operand, words = True, 0
+            operand, run = True, 0
         elif token.kind in ("function", "root", "fraction"):
             operand = False
         elif not operand and (token.text in SIGNS or token.text in ("+", "-") or (brackets and token.kind == "comma")):
@@ -201,6 +204,8 @@ def _closing(part: Sequence[Token], index: int) -> int:
 
 def _only_words(part: Sequence[Token], index: int) -> bool:
     inside = part[index + 1 : _closing(part, index)]
-    return bool(inside) and all(token.kind in ("word", "spelled", "unknown", "comma") for token in inside) and any(
-        token.kind == "word" for token in inside
+    return (
+        bool(inside)
+        and all(token.kind in ("word", "spelled", "unknown", "comma") for token in inside)
+        and any(token.kind == "word" for token in inside)
     )

@@ -15,12 +15,13 @@ from ._arithmetic import MAX_EXPONENT, MAX_FACTORIAL, literal, syntax
 
 DIGITS = 30
 MAX_SOLUTIONS = 8
+ZERO, TEN = sympy.Integer(0), sympy.Integer(10)
 
 _FUNCTIONS: dict[str, Callable[..., sympy.Expr]] = {
     "sqrt": sympy.sqrt, "abs": sympy.Abs, "min": sympy.Min, "max": sympy.Max, "ln": sympy.log, "exp": sympy.exp,
     "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "floor": sympy.floor, "ceil": sympy.ceiling,
-    "log": lambda x, base=sympy.Integer(10): sympy.log(x, base),
-    "round": lambda x, digits=sympy.Integer(0): sympy.floor(x * 10**digits + sympy.Rational(1, 2)) / 10**digits,
+    "log": lambda x, base=TEN: sympy.log(x, base),
+    "round": lambda x, digits=ZERO: sympy.floor(x * 10**digits + sympy.Rational(1, 2)) / 10**digits,
 }  # fmt: skip
 
 

@@ -6,9 +6,11 @@ from fractions import Fraction
 _DIMENSIONS = {
     "time": "s=sec=second=秒 min=minute=分=分钟 h=hr=hour=时=小时 day=天=日 week=周=星期 month=月=个月 year=年 decade "
     "century=世纪",
-    "length": "mm=毫米 cm=厘米 dm=分米 m=meter=metre=米 km=kilometer=kilometre=千米=公里 inch=inche=in foot=feet=ft yard=yd mile=mi",
+    "length": "mm=毫米 cm=厘米 dm=分米 m=meter=metre=米 km=kilometer=kilometre=千米=公里 "
+    "inch=inche=in foot=feet=ft yard=yd mile=mi",
     "mass": "mg=毫克 g=gram=克 kg=kilogram=千克=公斤 斤 ton=tonne=吨 lb=pound ounce=oz",
-    "volume": "ml=mL=毫升=cm3=立方厘米 l=L=liter=litre=升=dm3=立方分米 m3=立方米 cup pint quart gallon tablespoon teaspoon",
+    "volume": "ml=mL=毫升=cm3=立方厘米 l=L=liter=litre=升=dm3=立方分米 "
+    "m3=立方米 cup pint quart gallon tablespoon teaspoon",
     "area": "cm2=平方厘米 dm2=平方分米 m2=平方米 km2=平方千米=平方公里 hectare=公顷 acre 亩",
     "money": "$=dollar=美元 ¥=元=yuan 角 分钱 cent penny=pennie dime nickel €=euro £",
     "count": "dozen pair",

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from haluagent.protocols import ToolContext
-from haluagent.registry import Demo, tool
-from haluagent.types import Sentence, ToolResult
+from ..protocols import ToolContext
+from ..registry import Demo, tool
+from ..types import Sentence, ToolResult
 
 _OBSERVATION = {
     "en": {

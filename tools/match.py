@@ -6,13 +6,13 @@ with its context; here the served model is asked, and reflection asks again in t
 
 from typing import Literal
 
-from haluagent.errors import ToolError
-from haluagent.prompts import render
-from haluagent.protocols import ToolContext
-from haluagent.registry import Demo, tool
-from haluagent.segment import split
-from haluagent.tokens import windows
-from haluagent.types import Evidence, Label, MemoryEntry, Sentence, Span, ToolResult
+from ..errors import ToolError
+from ..prompts import render
+from ..protocols import ToolContext
+from ..registry import Demo, tool
+from ..segment import split
+from ..tokens import windows
+from ..types import Evidence, Label, MemoryEntry, Sentence, Span, ToolResult
 
 from ._calibration import Wording, probability
 from ._words import words

@@ -1,8 +1,8 @@
 """`split_text`: the sentences of the response. The first thing every detection does."""
 
-from haluagent.protocols import ToolContext
-from haluagent.registry import tool
-from haluagent.types import ToolResult
+from ..protocols import ToolContext
+from ..registry import tool
+from ..types import ToolResult
 
 
 @tool(

@@ -9,7 +9,8 @@ from typing import Any, Self
 from ..errors import ConfigError, ModelError
 from ..protocols import Choice, Generation, Message
 from ..types import Usage
-from .dialect import Dialect, choice_fields, discover, grammar_fields, scoring_fields
+from .dialect import Dialect, choice_fields, grammar_fields, scoring_fields
+from .discovery import discover
 from .endpoint import Endpoint, RequestRefused, Sleep
 from .scoring import choice_probabilities, match_choice
 

@@ -88,16 +88,15 @@ class Endpoint:
         session = self._sessions.get(loop)
         if session is None:
             self._forget_ended_loops()
-            client = httpx.AsyncClient(headers=self._headers, timeout=self._timeout, trust_env=not self._is_local())
+            client = httpx.AsyncClient(
+                headers=self._headers, timeout=self._timeout, trust_env=not is_local(self.base_url)
+            )
             session = self._sessions[loop] = _Session(client, asyncio.Semaphore(self._concurrency))
         return session
 
     def _forget_ended_loops(self) -> None:
         for loop in [loop for loop in self._sessions if loop.is_closed()]:
             self._sessions.pop(loop, None)
-
-    def _is_local(self) -> bool:
-        return is_local(self.base_url)
 
     async def _try(self, client: httpx.AsyncClient, url: str, body: dict[str, Any]) -> dict[str, Any]:
         try:

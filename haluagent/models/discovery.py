@@ -1,0 +1,60 @@
+"""What a server says about itself: which software it is, which models it has, how long their context is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from ..errors import ConfigError, ModelError
+from .dialect import Dialect
+from .endpoint import describe, headers, is_local, normalize, read_object
+
+_DIALECT_OF_OWNER: dict[str, Dialect] = {"llamacpp": "llama.cpp", "vllm": "vllm"}
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a server says about itself. `context` is in tokens per conversation, `slots` is how many
+    samples it takes in one request; None where it does not say."""
+
+    dialect: Dialect
+    models: tuple[str, ...]
+    context: int | None = None
+    slots: int | None = None
+
+
+def discover(base_url: str, api_key: str | None = None, model: str | None = None, timeout: float = 10.0) -> Served:
+    """Ask a server what it is, once, with `GET /v1/models` (and `/props` of llama.cpp).
+
+    A server without that list is spoken to plainly. Raises `ModelError` where nothing answers and
+    `ConfigError` where the API key is refused.
+    """
+    url = normalize(base_url) + "/models"
+    with httpx.Client(headers=headers(api_key), timeout=timeout, trust_env=not is_local(base_url)) as client:
+        try:
+            response = client.get(url)
+        except httpx.HTTPError as error:
+            raise ModelError(f"{url} gave no answer ({describe(error)}): is the server running?") from error
+        if response.status_code in (401, 403):
+            raise ConfigError(f"{url} refuses the API key ({response.status_code}): set HALUAGENT_API_KEY")
+        if response.status_code in (404, 405, 501):
+            return Served("plain", ())
+        entries = [entry for entry in read_object(response).get("data") or [] if isinstance(entry, dict)]
+        names = tuple(str(entry["id"]) for entry in entries if "id" in entry)
+        # A name that is not listed may be an alias of the first model, as in llama.cpp, which takes any name.
+        entry = next((e for e in entries if e.get("id") == model), entries[0] if entries else {})
+        dialect = _DIALECT_OF_OWNER.get(str(entry.get("owned_by")), "plain")
+        if dialect == "llama.cpp":
+            props = _props(client, url)
+            settings, meta = props.get("default_generation_settings") or {}, entry.get("meta") or {}
+            context = settings.get("n_ctx") or meta.get("n_ctx") or meta.get("n_ctx_train")
+            return Served(dialect, names, context, props.get("total_slots"))
+        return Served(dialect, names, entry.get("max_model_len"))
+
+
+def _props(client: httpx.Client, models_url: str) -> dict[str, Any]:
+    """llama.cpp's own page about itself; it may be switched off, and then we know less."""
+    try:
+        return read_object(client.get(models_url.removesuffix("/v1/models") + "/props"))
+    except (httpx.HTTPError, ModelError):
+        return {}

@@ -1,0 +1,218 @@
+"""The calculator: checks the arithmetic a sentence states, or a formula against the number it states."""
+
+import asyncio
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+
+from ..errors import FormatError, ToolError
+from ..protocols import ToolContext
+from ..registry import Demo, tool
+from ..types import Evidence, Label, Language, Sentence, Span, ToolResult
+from ._answer import final_answer, stated_results
+from ._arithmetic import Value, evaluate, solve
+from ._equations import Equation, find_equations
+from ._notation import OPERATOR_WORDS, tokenize
+from ._numbers import Number, find_numbers, matches, show
+from ._plain import words
+
+__all__ = ["calculator", "final_answer", "stated_results"]
+
+STATED_CONFIDENCE = 0.97
+MATCH_CONFIDENCE = 0.75
+MISMATCH_CONFIDENCE = 0.6
+USUAL_CONSTANTS = frozenset(
+    Fraction(text)
+    for text in words("0 1 2 7 10 12 24 30 52 60 100 360 365 366 1000 3600 10000 3.14 3.1416 3.14159 1/2")
+)
+
+_QUANTITY = re.compile(
+    r"多少|几|求|计算|等于|how (?:many|much|long|far|old|tall|fast)|what (?:is|are|was|will)|calculate|compute|"
+    r"find",
+    re.IGNORECASE,
+)
+_TEXTS: dict[str, dict[Language, str]] = {
+    "wrong": {
+        "en": "{left} = {value}, but the response says {stated}",
+        "zh": "{left} = {value}，但回答写的是 {stated}",
+    },
+    "right": {"en": "{left} = {right} holds", "zh": "{left} = {right}，成立"},
+    "identity": {"en": "{left} is not {right}", "zh": "{left} 不等于 {right}"},
+    "match": {"en": "{formula} = {value}, as stated ({stated})", "zh": "{formula} = {value}，与所写的 {stated} 一致"},
+    "mismatch": {
+        "en": "{formula} = {value}, but the response says {stated}",
+        "zh": "{formula} = {value}，但回答写的是 {stated}",
+    },
+    "no equation": {
+        "en": 'no equation here can be computed; give a formula of the numbers in the question, such as formula="15*6"',
+        "zh": '这里没有可以计算的等式；请用题目中的数字写出算式，例如 formula="15*6"',
+    },
+    "no number": {"en": "{name} states no number to compare with", "zh": "{name} 中没有可以比较的数字"},
+    "foreign": {
+        "en": "{number} is in neither the question nor the response; use only their numbers",
+        "zh": "{number} 既不在题目中也不在回答中；请只用其中的数字",
+    },
+    "no step": {
+        "en": "{formula} calculates nothing; write a formula such as 15*6",
+        "zh": "{formula} 没有计算任何东西；请写出算式，例如 15*6",
+    },
+}
+
+
+def _say(language: Language, key: str, **values: str) -> str:
+    return _TEXTS[key][language].format(**values)
+
+
+def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
+    if sentence.index:
+        return bool(find_numbers(sentence.text))
+    asks = len(find_numbers(context.question)) >= 2 and (
+        _QUANTITY.search(context.question) is not None or re.search(r"\d\s*[-+*/×÷]\s*\d", context.question) is not None
+    )
+    return asks and len(context.sentences) > 1 and bool(find_numbers(context.response))
+
+
+@tool(
+    description={
+        "en": "Check arithmetic. calculator(sentence=S1) checks the equations written in S1; if it has none, "
+        "give a formula of the question's numbers that should result in its number.",
+        "zh": "检查计算。calculator(sentence=S1) 检查 S1 中写出的等式；"
+        "如果没有等式，再用题目中的数字写出应得到该数的算式 formula。",
+    },
+    demos=[
+        Demo(
+            language="en",
+            question="A crate holds 15 bottles. How many bottles are in 6 crates?",
+            response="There are 80 bottles.",
+            thought="S1 states a result without its calculation. It should be 15 times 6.",
+            call='calculator(sentence=S1, formula="15*6")',
+            observation="15*6 = 90, but the response says 80",
+        ),
+        Demo(
+            language="zh",
+            question="一箱有15瓶水，6箱一共有多少瓶水？",
+            response="15×6=90，一共有90瓶水。",
+            thought="S1 写出了算式，可以直接检查。",
+            call="calculator(sentence=S1)",
+            observation="15×6 = 90，成立",
+        ),
+    ],
+    when=_can_decide,
+)
+async def calculator(context: ToolContext, sentence: Sentence, formula: str | None = None) -> ToolResult:
+    """Check the equations that `sentence` states, else `formula` against the numbers it states.
+
+    A stated equation that does not hold is `contradicted`, with its span in the response, whatever the formula says.
+    Confidence is 0.97 for a stated equation, 0.75 for a formula that gives a stated number, 0.6 for one that does not.
+    Raises ToolError where there is nothing to calculate, FormatError for a number that is nowhere in the texts.
+    """
+    return await asyncio.to_thread(_check, context, sentence, (formula or "").strip())
+
+
+def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
+    equations = find_equations(sentence.text)
+    wrong = [equation for equation in equations if equation.holds is False]
+    if wrong:
+        return _result("contradicted", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in wrong])
+    right = [equation for equation in equations if equation.holds]
+    # A formula is the model's guess: in a single sentence it does not overrule a calculation that is shown and right.
+    if right and (sentence.index or not formula):
+        return _result("supported", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in right])
+    if not formula:
+        raise ToolError(_say(context.language, "no equation"))
+    return _check_formula(context, sentence, formula)
+
+
+def _result(label: Label, confidence: float, evidence: list[Evidence]) -> ToolResult:
+    shown = "; ".join(item.text for item in evidence[:3])
+    return ToolResult(observation=shown, label=label, confidence=confidence, evidence=tuple(evidence))
+
+
+def _evidence(context: ToolContext, sentence: Sentence, equation: Equation) -> Evidence:
+    if equation.holds:
+        text = _say(context.language, "right", left=equation.left, right=equation.right)
+    elif equation.value is None:
+        text = _say(context.language, "identity", left=equation.left, right=equation.right)
+    else:
+        value = show(equation.value.number)
+        text = _say(context.language, "wrong", left=equation.computed, value=value, stated=equation.stated)
+    return Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
+
+
+def _moved(span: Span, offset: int) -> Span:
+    return span[0] + offset, span[1] + offset
+
+
+def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
+    if sentence.index:
+        stated, offset = stated_results(sentence.text) or find_numbers(sentence.text), sentence.span[0]
+    else:
+        stated, offset = final_answer(context.response), 0
+    if not stated:
+        raise ToolError(_say(context.language, "no number", name=sentence.name))
+    calculated, values = _values(context, formula)
+    _refuse_foreign_numbers(context, calculated)
+    pairs = [(value, number) for value in values for number in stated if matches(value.number, number)]
+    value, number = pairs[0] if pairs else (values[0], stated[-1])
+    text = _say(
+        context.language,
+        "match" if pairs else "mismatch",
+        formula=calculated,
+        value=show(value.number),
+        stated=number.text,
+    )
+    evidence = Evidence(source="calculator", text=text, span=_moved(number.span, offset))
+    if pairs:
+        return _result("supported", MATCH_CONFIDENCE, [evidence])
+    return _result("contradicted", MISMATCH_CONFIDENCE, [evidence])
+
+
+def _values(context: ToolContext, formula: str) -> tuple[str, list[Value]]:
+    """What was calculated, and its values: several where an equation has several solutions."""
+    tokens = tokenize(formula)
+    if not any(token.kind in ("operator", "function", "root", "fraction", "factorial", "pi") for token in tokens):
+        raise FormatError(_say(context.language, "no step", formula=formula[:40]))
+    places = [token.span for token in tokens if token.kind == "equals"]
+    if not places:
+        return formula, [evaluate(formula)]
+    if any(token.kind == "unknown" for token in tokens):
+        return formula, solve(formula)
+    # 15 * 6 = 90 without an unknown: the model wrote the result too; what counts is what it calculated.
+    sides = [formula[: places[0][0]].strip(), formula[places[0][1] :].strip()]
+    calculated = next((side for side in sides if any(token.kind == "operator" for token in tokenize(side))), sides[0])
+    return calculated, [evaluate(calculated)]
+
+
+def _refuse_foreign_numbers(context: ToolContext, formula: str) -> None:
+    """Raise FormatError where the formula has a number that no text of this detection has: the model made it up."""
+    texts = [context.question, context.response, context.reference or ""]
+    texts += [item.text for entry in context.memory for item in entry.evidence]
+    known = set(USUAL_CONSTANTS)
+    for text in texts:
+        known.update(_spoken(find_numbers(text)))
+        known.update(
+            Fraction(digits) for digits in re.findall(r"(?<![0-9.])[0-9]{1,30}(?:\.[0-9]{1,30})?(?![0-9])", text)
+        )
+    stated = formula
+    for operator in OPERATOR_WORDS:
+        stated = stated.replace(operator, f" {operator} ")
+    for number in find_numbers(_split_fractions(stated)):
+        if abs(number.value) not in known:
+            raise FormatError(_say(context.language, "foreign", number=number.text))
+
+
+def _split_fractions(formula: str) -> str:
+    """The formula with its operators set apart, so that `12/4-3` is read as the numbers 12, 4 and 3."""
+    return re.sub(r"([-−–+*×·/÷^()=])", r" \1 ", formula)
+
+
+def _spoken(numbers: Iterable[Number]) -> set[Fraction]:
+    """The values, and those a percent can be used as: 20% as 0.2 and as 20."""
+    found: set[Fraction] = set()
+    for number in numbers:
+        found.add(abs(number.value))
+        if number.decimals is None:
+            found.update((Fraction(abs(number.value.numerator)), Fraction(number.value.denominator)))
+        if number.is_percent:
+            found.update((abs(number.value) * 100, abs(1 - number.value), 1 + abs(number.value)))
+    return found

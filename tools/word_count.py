@@ -1,0 +1,123 @@
+"""Length: whether a response is as long as its question asks."""
+
+import re
+
+from ..errors import FormatError, ToolError
+from ..protocols import ToolContext
+from ..registry import Demo, tool
+from ..types import Evidence, Label, Language, Sentence, ToolResult
+from ._length import Requirement, Unit, length_requirement
+
+__all__ = ["count", "length_requirement", "word_count"]
+
+CONFIDENCE = 0.99
+
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(
+    r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:['’.,-][^\W_\u4e00-\u9fff]+)*"
+)
+_UNITS: dict[Language, dict[Unit, str]] = {
+    "en": {"字": "characters", "words": "words", "characters": "characters"},
+    "zh": {"字": "字", "words": "个词", "characters": "个字符"},
+}
+
+
+def count(text: str, unit: Unit) -> int:
+    """How long `text` is in a unit. 字 and characters are all characters, punctuation
+    included, but not white space at the ends; in words, a Chinese
+    character counts as one and `don't` as one."""
+    return len(_WORD.findall(text)) if unit == "words" else len(text.strip())
+
+
+def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
+    whole = sentence.index == 0 or (sentence.index == 1 and len(context.sentences) == 1)
+    return whole and length_requirement(context.question) is not None
+
+
+@tool(
+    description={
+        "en": "Check the length the question asks for (50 words, 300 characters). word_count(sentence=S0) counts the "
+        "whole response.",
+        "zh": "检查题目要求的字数（如“用50字”）。word_count(sentence=S0) 统计整个回答的字数。",
+    },
+    demos=[
+        Demo(
+            language="en",
+            question="Describe the sea in 5 words.",
+            response="Deep blue water moves quietly tonight.",
+            thought="The question asks for 5 words, so the whole response has to be counted.",
+            call="word_count(sentence=S0)",
+            observation="The response has 6 words (38 characters); required: 5 words. It does not fit.",
+        ),
+        Demo(
+            language="zh",
+            question="请用10字描述大海。",
+            response="海水很蓝，望不到边际。",
+            thought="题目要求 10 字，需要统计整个回答的字数。",
+            call="word_count(sentence=S0)",
+            observation="回答共 11 字（汉字 9 个，词 9 个）；要求 10 字：不符合。",
+        ),
+    ],
+    when=_can_decide,
+)
+async def word_count(context: ToolContext, sentence: Sentence, length: int | None = None) -> ToolResult:
+    """Count the whole response and compare with the length the question asks for, in the question's unit.
+
+    `length`, where given, must be a number of the question, else FormatError. `sentence` only says where the model
+    looked: a length is always asked of the response as a whole. Raises ToolError where the question asks for none.
+    """
+    requirement = length_requirement(context.question)
+    known = {
+        *re.findall(r"\d+", context.question.replace(",", "")),
+        *map(str, requirement.stated if requirement else ()),
+    }
+    if length is not None and str(length) not in known:
+        raise FormatError(_no_number(context.language, length))
+    if requirement is None:
+        raise ToolError(
+            "题目没有规定字数" if context.language == "zh" else "the question asks for no length in words or characters"
+        )
+    number = count(context.response, requirement.unit)
+    fits = requirement.allows(number)
+    observation = _observe(context, requirement, number, fits)
+    evidence = (
+        Evidence(source="word_count", text=observation, span=(0, len(context.response))),
+        Evidence(source="question", text=requirement.text, span=requirement.span),
+    )
+    label: Label = "supported" if fits else "contradicted"
+    return ToolResult(observation=observation, label=label, confidence=CONFIDENCE, evidence=evidence)
+
+
+def _observe(context: ToolContext, requirement: Requirement, number: int, fits: bool) -> str:
+    han, words = len(_HAN.findall(context.response)), count(context.response, "words")
+    unit = _UNITS[context.language][requirement.unit]
+    needed = _range(context.language, requirement)
+    if context.language == "zh":
+        other = (
+            f"汉字 {han} 个，字符 {len(context.response)} 个"
+            if requirement.unit == "words"
+            else f"汉字 {han} 个，词 {words} 个"
+        )
+        return f"回答共 {number} {unit}（{other}）；要求 {needed} {unit}：{'符合' if fits else '不符合'}。"
+    other = f"{len(context.response)} characters" if requirement.unit == "words" else f"{words} words"
+    if han:
+        other += f", {han} Han"
+    verdict = "It fits." if fits else "It does not fit."
+    return f"The response has {number} {unit} ({other}); required: {needed} {unit}. {verdict}"
+
+
+def _range(language: Language, requirement: Requirement) -> str:
+    low, high = requirement.minimum, requirement.maximum
+    if low == high:
+        return str(low)
+    if low is None:
+        return f"不超过 {high}" if language == "zh" else f"at most {high}"
+    if high is None:
+        return f"不少于 {low}" if language == "zh" else f"at least {low}"
+    return f"{low} 到 {high}" if language == "zh" else f"{low} to {high}"
+
+
+def _no_number(language: Language, length: int) -> str:
+    if language == "zh":
+        return f"{length} 不是题目中的数字；length 请只用题目要求的字数，或不写"
+    return f"{length} is not a number of the question; use the length it asks for, or leave it out"
