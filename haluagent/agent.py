@@ -45,7 +45,7 @@ class HaluAgent:
         tools: Iterable[Tool] = (),
         strategy: Strategy = "branches",
         closed_book: bool = False,
-        limits: Limits = Limits(),
+        limits: Limits | None = None,
         concurrency: int | None = None,
         reflect: bool = True,
     ) -> None:
@@ -59,8 +59,8 @@ class HaluAgent:
             self.registry.add(item)
         self.strategy: Strategy = strategy
         self.closed_book = closed_book
-        self.limits = limits
-        self.concurrency = concurrency or getattr(model, "concurrency", 1)
+        self.limits = limits or Limits()
+        self.concurrency: int = concurrency or getattr(model, "concurrency", 1)
         self.reflect = reflect
         self._loop: _Loop | None = None
 
@@ -231,6 +231,15 @@ class _Loop:
             future.cancel()
 
     def stop(self) -> None:
+        """Cancel what still runs, let it clean up, and end the thread."""
+
+        async def cancel_all() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        self.run(cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
         self._loop.close()

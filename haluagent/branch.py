@@ -75,28 +75,36 @@ class Detective:
 
 async def verify(detective: Detective, sentence: Sentence, model: Meter) -> MemoryEntry:
     """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
-    offered = offered_tools(detective, sentence, model)
-    if all(item.system for item in offered):
+    specific, general = fitting_tools(detective, sentence, model)
+    if not specific and all(item.system for item in general):
         reason = render("reason", detective.task.language, kind="no_tool", detail="")
         return await _unverified(detective, sentence, reason, model)
-    branch = _Branch(detective, sentence, model, offered)
+    branch = _Branch(detective, sentence, model, specific, general)
     return await branch.run()
 
 
-def offered_tools(detective: Detective, sentence: Sentence, model: Meter) -> list[Tool]:
-    """The tools that could decide something about a sentence, and `get_answer`, which ends its branch."""
+def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tuple[list[Tool], list[Tool]]:
+    """The specific tools that could decide something about a sentence, and the general ones, with `get_answer`.
+
+    Where a specific tool has something to decide there is a claim, so it comes first: only where it could not
+    decide are the others offered.
+    """
     context = detective.context(model)
     tools = [item for item in detective.registry if not item.system and item.when(context, sentence)]
-    return [*tools, detective.registry["get_answer"]]
+    general = [item for item in tools if item.general]
+    return [item for item in tools if not item.general], [*general, detective.registry["get_answer"]]
 
 
 class _Branch:
-    def __init__(self, detective: Detective, sentence: Sentence, model: Meter, offered: list[Tool]) -> None:
+    def __init__(
+        self, detective: Detective, sentence: Sentence, model: Meter, specific: list[Tool], general: list[Tool]
+    ) -> None:
         self.detective = detective
         self.sentence = sentence
         self.model = model
         self.language = detective.task.language
-        self.grammar = wire.grammar(offered, [sentence.name], self.language)
+        self.offered = specific or general
+        self.later = general if specific else []
         self.messages: list[Message] = detective.task.messages(sentence)
         self.format_errors = 0
         self.last_observation = ""
@@ -109,16 +117,33 @@ class _Branch:
             if turn is None:
                 return await self.give_up("format_errors")
             if turn.call in seen:
+                self.withdraw(turn.call.name)
                 self.answer(turn, render("reason", self.language, kind="repeated", detail=""))
-                continue
-            seen.append(turn.call)
-            step = await self.detective.act(self.sentence.index, turn, self.model, before)
-            if turn.call.name == "get_answer" and step.result:
-                return await self.end_without_check(turn, step.result)
-            if step.result and step.result.label:
-                return self.detective.record(entry_of(self.sentence, step.call, step.result))
-            self.answer(turn, step.result.observation if step.result else step.error or "")
+            else:
+                seen.append(turn.call)
+                if entry := await self.act(turn, before):
+                    return entry
+            if all(item.system for item in self.offered):
+                return await self.give_up("undecided")
         return await self.give_up("step_limit")
+
+    async def act(self, turn: wire.Turn, since: Usage) -> MemoryEntry | None:
+        """Make the call. The entry that it leads to, or None where the branch goes on."""
+        step = await self.detective.act(self.sentence.index, turn, self.model, since)
+        if turn.call.name == "get_answer" and step.result:
+            return await self.end_without_check(turn, step.result)
+        if step.result and step.result.label:
+            return self.detective.record(entry_of(self.sentence, step.call, step.result))
+        if step.result:  # it could not decide, and would not the next time
+            self.withdraw(turn.call.name)
+        self.answer(turn, step.result.observation if step.result else step.error or "")
+        return None
+
+    def withdraw(self, name: str) -> None:
+        """Offer a tool no more: it has nothing new to say here. After the last specific tool come the general ones."""
+        self.offered = [item for item in self.offered if item.system or item.name != name]
+        if not self.offered:
+            self.offered, self.later = self.later, []
 
     async def next_turn(self) -> wire.Turn | None:
         """The model's next readable turn, with its errors shown to it; None where they were too many."""
@@ -126,7 +151,7 @@ class _Branch:
             generation = await self.model.generate(
                 self.messages,
                 stop=["\n" + mark.strip() for mark in wire.OBSERVATION.values()],
-                grammar=self.grammar,
+                grammar=wire.grammar(self.offered, [self.sentence.name], self.language),
                 max_tokens=TURN_TOKENS,
             )
             try:

@@ -18,7 +18,7 @@ from .registry import Registry
 from .segment import split
 from .standalone import complete
 from .task import Task, make_task
-from .types import Coverage, Detection, Language, MemoryEntry, Sentence, Span, Step, Stop, ToolCall, Usage
+from .types import Coverage, Detection, Language, MemoryEntry, Sentence, Span, Stop, ToolCall, Usage
 from .writing import is_writing
 
 Strategy = Literal["branches", "linear"]

@@ -1,6 +1,6 @@
 """What `stream()` yields, in the order it happens. The last event is always `Answered`."""
 
-from typing import Annotated, Literal, Union
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -53,5 +53,5 @@ class Answered(Record):
 
 
 Event = Annotated[
-    Union[Found, Thought, Action, Observation, Verdict, Revised, Answered], Field(discriminator="kind")
+    Found | Thought | Action | Observation | Verdict | Revised | Answered, Field(discriminator="kind")
 ]

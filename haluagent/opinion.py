@@ -1,6 +1,6 @@
 """What the model itself believes of a sentence: never a check, only an opinion beside one that could not be made."""
 
-from .prompts import render
+from .prompts import conversation
 from .protocols import Model
 from .task import Task, clip
 from .types import Sentence
@@ -9,11 +9,11 @@ from .types import Sentence
 async def opinion_of(task: Task, sentence: Sentence, model: Model) -> float:
     """The probability in [0, 1] that the model gives to the sentence being true, from one scored choice."""
     choices = {"en": ["Yes", "No"], "zh": ["是", "否"]}[task.language]
-    text = render(
+    messages = conversation(
         "opinion",
         task.language,
         question=clip(task.question, task.room // 2, task.count)[0],
         claim=clip(sentence.claim, task.room // 2, task.count)[0],
     )
-    choice = await model.choose([{"role": "user", "content": text}], choices)
+    choice = await model.choose(messages, choices)
     return choice.probabilities[choices[0]]

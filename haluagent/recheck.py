@@ -1,6 +1,5 @@
 """A second check of one sentence of a finished report."""
 
-from .branch import verify
 from .detection import Run
 from .errors import ConfigError
 from .events import Answered

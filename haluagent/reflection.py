@@ -1,6 +1,5 @@
 """Reflection: every label against its evidence, then the sentences against each other (the paper's section 2.3).
 
-What the model judged is looked at a second time; what a tool computed is not, since it would compute the same.
 Every revision keeps the label it replaced and the reason.
 """
 
@@ -11,35 +10,35 @@ from .limits import Meter
 from .prompts import render
 from .tools._numbers import Number, find_numbers
 from .tools.calculator import stated_results
-from .tools.match import judge, second_look
+from .tools.match import judge, quoted
 from .types import Evidence, Label, MemoryEntry
 
+SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
 
 async def reflect(detective: Detective, model: Meter) -> None:
     """Revise the memory where the local or the global look says so."""
-    for entry in detective.memory.entries():
-        await _local(detective, entry, model)
+    if detective.task.reference is not None:
+        for entry in detective.memory.entries():
+            if entry.sentence.index > 0:
+                await _local(detective, entry, detective.task.reference, model)
     _global(detective)
 
 
-async def _local(detective: Detective, entry: MemoryEntry, model: Meter) -> None:
-    """A label that `match` gave is judged again with the question turned round; a label from another tool must
-    also not contradict the reference, where there is one."""
-    if entry.label not in ("supported", "contradicted"):
-        return
-    context = detective.context(model)
-    if entry.tool == "match":
-        second = await second_look(context, entry)
-        if second is not None and second.label != entry.label:
-            reason = render("reason", detective.task.language, kind="second_look", detail=second.observation)
-            _revise(detective, entry, second.label or "unverified", reason, second.confidence)
-    elif entry.label == "supported" and detective.task.reference and entry.tool and entry.sentence.index > 0:
+async def _local(detective: Detective, entry: MemoryEntry, reference: str, model: Meter) -> None:
+    """A sentence that stands in the reference word for word is not contradicted by it, whatever the model judged.
+    A sentence that another tool found right (its arithmetic, its dates) must also not go against the reference."""
+    if entry.tool == "match" and entry.label == "contradicted":
+        if span := quoted(entry.sentence.text, reference):
+            evidence = Evidence(source="reference", text=reference[slice(*span)], span=span)
+            reason = render("reason", detective.task.language, kind="quoted", detail="")
+            _revise(detective, entry, "supported", reason, 0.9, (evidence,))
+    elif entry.tool != "match" and entry.label == "supported":
         try:
-            result = await judge(context, entry.sentence, "reference")
+            result = await judge(detective.context(model), entry.sentence)
         except (FormatError, ToolError):
             return
         detective.read.extend(result.read)
-        if result.label == "contradicted":
+        if result.label == "contradicted" and result.confidence > SURE:
             _revise(detective, entry, "contradicted", result.observation, result.confidence, result.evidence)
 
 

@@ -52,6 +52,7 @@ class Tool:
 
     `when(context, sentence)` says whether the tool could decide anything about a sentence; only then is it
     offered. Index 0 is the whole response: a tool that returns True for it checks a condition of the question.
+    A `general` tool fits any statement; it is offered where no specific one has something to decide.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Tool:
     parameters: dict[str, inspect.Parameter] = field(repr=False)
     when: Callable[[ToolContext, Sentence], bool]
     system: bool = False
+    general: bool = False
 
     def signature(self) -> str:
         """As shown to the model: `calculator(sentence, formula="")`."""
@@ -83,6 +85,7 @@ def tool(
     name: str | None = None,
     when: Callable[[ToolContext, Sentence], bool] = _every_sentence,
     system: bool = False,
+    general: bool = False,
 ) -> Callable[[Callable[..., Awaitable[ToolResult]]], Tool]:
     """Make a tool of an async function `(context: ToolContext, **arguments) -> ToolResult`.
 
@@ -92,7 +95,7 @@ def tool(
     """
 
     def wrap(function: Callable[..., Awaitable[ToolResult]]) -> Tool:
-        return make_tool(function, name or function.__name__, description, tuple(demos), when, system)
+        return make_tool(function, name or function.__name__, description, tuple(demos), when, system, general)
 
     return wrap
 
@@ -104,6 +107,7 @@ def make_tool(
     demos: tuple[Demo, ...],
     when: Callable[[ToolContext, Sentence], bool] = _every_sentence,
     system: bool = False,
+    general: bool = False,
 ) -> Tool:
     if not name.isidentifier():
         raise ConfigError(f"tool {name!r}: the name must be a Python identifier")
@@ -130,7 +134,7 @@ def make_tool(
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter_name] = (annotation, default)
     arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    return Tool(name, dict(description), demos, function, arguments, parameters, when, system)
+    return Tool(name, dict(description), demos, function, arguments, parameters, when, system, general)
 
 
 def argument_type(annotation: Any) -> Any:

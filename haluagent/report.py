@@ -99,7 +99,7 @@ def entry_lines(entry: MemoryEntry, language: Language) -> Iterator[Line]:
         details.append(("dim", words["read_as"].format(text=sentence.standalone)))
     details += [("", evidence_text(item, entry.tool, language)) for item in entry.evidence]
     reason = entry.reason or (words["no_reason"] if entry.label == "unverified" else "")
-    if reason:
+    if reason and reason != "; ".join(item.text for item in entry.evidence):
         details.append(("", words["reason"].format(text=reason)))
     if entry.opinion is not None:
         name = "opinion" if entry.label == "unverified" else "closed_book"

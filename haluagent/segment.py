@@ -35,7 +35,11 @@ FORMULA_BLOCKS = {"$$": "$$", r"\[": r"\]"}
 MAX_FORMULA_LINES = 40  # a formula that is not closed by then is text
 
 _OPERATOR = re.compile(r"[=<>≈≠≤≥≡∝→⇒⇔±×÷√∑∏∫^]")
-_WORD = re.compile(rf"(?!(?:sin|cos|tan|log|exp|lim|max|min|mod|gcd|lcm)\b)\b[^\W\d_]{{3,}}|\b(?:it|is|so|we|he|of|to|as|at|by|if|or|be|an)\b|{HAN.pattern}", re.I)
+_WORD = re.compile(
+    rf"(?!(?:sin|cos|tan|log|exp|lim|max|min|mod|gcd|lcm)\b)\b[^\W\d_]{{3,}}"
+    rf"|\b(?:it|is|so|we|he|of|to|as|at|by|if|or|be|an)\b|{HAN.pattern}",
+    re.I,
+)
 _COMMAND = re.compile(r"\\[a-zA-Z]+")
 
 # Text in a pair is not split while it is short; a long quotation holds sentences of its own.

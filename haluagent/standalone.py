@@ -7,7 +7,7 @@ that neither the question nor the response says.
 import re
 
 from .limits import Meter
-from .prompts import render
+from .prompts import conversation
 from .task import Task, clip
 from .types import Sentence
 
@@ -21,8 +21,10 @@ _FRAGMENT_CHARACTERS = 8
 _CODE = re.compile(r"```|^\s{4}|[{};]\s*$|\bdef \w+\(", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z]+|\d+(?:\.\d+)?|[\u4e00-\u9fff]")
 _GLUE = frozenset(
-    "a an the is are was were be been of in on at to by for and or with as from that which who its it has have had "
-    "answer question called name named does did do not".split()
+    """
+    a an the is are was were be been of in on at to by for and or with as from that which who its it has
+    have had answer question called name named does did do not
+    """.split()
 )
 
 
@@ -51,16 +53,14 @@ async def _complete(task: Task, sentence: Sentence, model: Meter) -> Sentence:
     if not needs_completion(sentence, task.language):
         return sentence
     before = task.response[max(0, sentence.span[0] - 600) : sentence.span[0]].strip()
-    text = render(
+    messages = conversation(
         "standalone",
         task.language,
         question=clip(task.question, task.room // 4, task.count)[0],
         before=before,
         sentence=clip(sentence.text, task.room // 4, task.count)[0],
     )
-    generation = await model.generate(
-        [{"role": "user", "content": text}], stop=["\n"], max_tokens=COMPLETION_TOKENS
-    )
+    generation = await model.generate(messages, stop=["\n"], max_tokens=COMPLETION_TOKENS)
     written = generation.text.strip().strip("\"“”")
     if not adds_nothing(written, sentence.text, f"{task.question}\n{before}\n{sentence.text}"):
         return sentence

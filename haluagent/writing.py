@@ -5,7 +5,7 @@ In the paper the agent decides whether to split a response or to check it as a w
 
 from .branch import Detective
 from .limits import Meter
-from .prompts import render
+from .prompts import conversation
 from .task import clip
 from .tools.word_count import length_requirement
 
@@ -15,6 +15,6 @@ async def is_writing(detective: Detective, model: Meter) -> bool:
     task = detective.task
     if length_requirement(task.question) is None:
         return False
-    text = render("writing", task.language, question=clip(task.question, task.room, task.count)[0])
-    choice = await model.choose([{"role": "user", "content": text}], ["A", "B"])
+    messages = conversation("writing", task.language, question=clip(task.question, task.room, task.count)[0])
+    choice = await model.choose(messages, ["A", "B"])
     return choice.probabilities["B"] > 0.5

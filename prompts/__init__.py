@@ -6,12 +6,15 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-_TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|sentence|observation)\b|\|)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
+
+_TURN = "\x1e"  # parts the messages of a conversation; never left in text from outside
 
 
 def fence(text: str) -> str:
-    """Text from outside, made unable to close the tags it is put between or to imitate a chat template's marks."""
-    return _TAG.sub("<\u200b", str(text))
+    """Text from outside, made unable to close the tags it is put between, to imitate a chat template's marks, or to
+    begin a message of its own."""
+    return _TAG.sub("<\u200b", str(text).replace(_TURN, " "))
 
 
 @cache
@@ -25,9 +28,20 @@ def environment() -> Environment:
         autoescape=False,
     )
     environment.filters["fence"] = fence
+    environment.globals["says"] = lambda role: f"{_TURN}{role}"
     return environment
 
 
 def render(name: str, language: str, **variables: Any) -> str:
     """The prompt `name` in `language`. Raises jinja2.UndefinedError where a variable is missing."""
     return environment().get_template(f"{name}.{language}.jinja2").render(**variables).strip()
+
+
+def conversation(name: str, language: str, **variables: Any) -> list[dict[str, str]]:
+    """The prompt as messages: a template marks where one begins with `says("user")`; without marks it is one user
+    message. Raises as `render` does."""
+    text = render(name, language, **variables)
+    if not text.startswith(_TURN):
+        return [{"role": "user", "content": text}]
+    turns = [turn.partition("\n") for turn in text[1:].split(_TURN)]
+    return [{"role": role, "content": content.strip()} for role, _, content in turns]

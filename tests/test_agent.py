@@ -1,7 +1,7 @@
 """The loop's logic with a scripted model: what a detection ends in, whatever the model, a tool or the endpoint does."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from haluagent.events import Action, Answered, Found, Observation, Revised, Thou
 from haluagent.protocols import Message
 from haluagent.types import Detection, Sentence, ToolResult
 
-QUESTION = "A box holds 12 pens. How many pens do 7 boxes hold, and how many are left when 4 are given away?"
+QUESTION = "Describe what the boxes hold."  # no problem to solve: only the sentences are checked
 RESPONSE = "Seven boxes hold 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
 
 
@@ -138,7 +138,7 @@ def test_open_book_keeps_the_belief_beside_unverified(scripted: Any) -> None:
 def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Any) -> None:
     response = "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars. Ten pens cost 10 * 2 = 20 dollars."
     with HaluAgent(scripted(scripted.calculate)) as agent:
-        detection = agent.detect("Pens cost 2 dollars, a crate holds 17 boxes at 3 dollars. What is due?", response)
+        detection = agent.detect("Describe the costs.", response)
     assert by_sentence(detection) == {1: "contradicted", 2: "contradicted", 3: "supported"}
     second = detection.sentences[1]
     assert second.revised_from is not None
@@ -149,7 +149,7 @@ def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Any) -> None:
 def test_without_reflection_nothing_is_revised(scripted: Any) -> None:
     response = "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars."
     with HaluAgent(scripted(scripted.calculate), reflect=False) as agent:
-        detection = agent.detect("A crate holds 17 boxes at 3 dollars. What do two crates cost?", response)
+        detection = agent.detect("Describe the costs.", response)
     assert by_sentence(detection)[2] == "supported"
 
 
@@ -224,8 +224,8 @@ def test_recheck_replaces_one_entry(scripted: Any) -> None:
         after = [event for event in agent.recheck(before, 2, tool="calculator") if isinstance(event, Answered)]
         with pytest.raises(ConfigError, match="no sentence 9"):
             list(agent.recheck(before, 9))
-    assert by_sentence(before) == {1: "unverified", 2: "unverified", 0: "unverified"}
-    assert by_sentence(after[0].detection) == {1: "unverified", 2: "contradicted", 0: "unverified"}
+    assert by_sentence(before) == {1: "unverified", 2: "unverified"}
+    assert by_sentence(after[0].detection) == {1: "unverified", 2: "contradicted"}
     assert after[0].detection.hallucination is True
 
 

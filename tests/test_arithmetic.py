@@ -9,26 +9,52 @@ from fractions import Fraction
 from itertools import accumulate
 
 import pytest
+from haluagent.sandbox.limited import Worker
+from haluagent.tools._arithmetic import evaluate, same, solve
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from haluagent.errors import ToolError
-from haluagent.sandbox.limited import Worker
-from haluagent.tools._arithmetic import evaluate, same, solve
 
 
 @pytest.mark.parametrize(
     ("formula", "value"),
     [
-        ("0.1 + 0.2", "0.3"), ("3 x 5", "15"), ("3×4÷2", "6"), ("7 − 9", "-2"), ("2^10", "1024"), ("2**3", "8"),
-        ("20% * 80", "16"), ("25% of 80", "20"), ("3(4+5)", "27"), ("(2)(3)", "6"), ("【3+4】*[1+1]", "14"),
-        ("1,234,567 + 1", "1234568"), ("$16.50 x 3", "49.5"), ("15元 * 6个", "90"), ("0.5m × 0.4m", "0.2"),
-        ("12加8", "20"), ("三十除以五", "6"), ("3万 * 2", "60000"), ("三分之二 * 9", "6"), ("5!", "120"), ("10²", "100"),
-        ("2½ + ½", "3"), ("2 1/2 + 1", "3.5"), ("\\frac{3}{4} + 1", "1.75"), ("max(3, 4) - min(1, 2)", "3"),
-        ("round(2.5) + floor(1.9) + ceil(1.1)", "6"), ("1e3 * 2", "2000"), ("half of 80", "40"), ("６＋７", "13"),
-        ("six times seven", "42"), ("total = 3 * 5", "15"), ("6/2(1+2)", "9"), ("-3 + 5", "2"),
+        ("0.1 + 0.2", "0.3"),
+        ("3 x 5", "15"),
+        ("3×4÷2", "6"),
+        ("7 − 9", "-2"),
+        ("2^10", "1024"),
+        ("2**3", "8"),
+        ("20% * 80", "16"),
+        ("25% of 80", "20"),
+        ("3(4+5)", "27"),
+        ("(2)(3)", "6"),
+        ("【3+4】*[1+1]", "14"),
+        ("1,234,567 + 1", "1234568"),
+        ("$16.50 x 3", "49.5"),
+        ("15元 * 6个", "90"),
+        ("0.5m × 0.4m", "0.2"),
+        ("12加8", "20"),
+        ("三十除以五", "6"),
+        ("3万 * 2", "60000"),
+        ("三分之二 * 9", "6"),
+        ("5!", "120"),
+        ("10²", "100"),
+        ("2½ + ½", "3"),
+        ("2 1/2 + 1", "3.5"),
+        ("\\frac{3}{4} + 1", "1.75"),
+        ("max(3, 4) - min(1, 2)", "3"),
+        ("round(2.5) + floor(1.9) + ceil(1.1)", "6"),
+        ("1e3 * 2", "2000"),
+        ("half of 80", "40"),
+        ("６＋７", "13"),
+        ("six times seven", "42"),
+        ("total = 3 * 5", "15"),
+        ("6/2(1+2)", "9"),
+        ("-3 + 5", "2"),
     ],
-)  # fmt: skip
+)
 def test_exact_values(formula: str, value: str) -> None:
     result = evaluate(formula)
     assert (result.number, result.exact) == (Fraction(value), True)
@@ -36,7 +62,14 @@ def test_exact_values(formula: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     ("formula", "value"),
-    [("2π", 6.283185307), ("√(9+16)", 5), ("sqrt(2)", 1.414213562), ("sin(30°)", 0.5), ("log(100)", 2), ("ln(exp(2))", 2)],
+    [
+        ("2π", 6.283185307),
+        ("√(9+16)", 5),
+        ("sqrt(2)", 1.414213562),
+        ("sin(30°)", 0.5),
+        ("log(100)", 2),
+        ("ln(exp(2))", 2),
+    ],
 )
 def test_values_of_roots_and_functions(formula: str, value: float) -> None:
     assert float(evaluate(formula).number) == pytest.approx(value)
@@ -45,12 +78,46 @@ def test_values_of_roots_and_functions(formula: str, value: float) -> None:
 @pytest.mark.parametrize(
     "formula",
     [
-        "", "abc", "9**9**9", "2**(9**9)", "__import__('os')", "(1).__class__", "[].append(1)", "lambda: 1",
-        "1 if 2 else 3", "(" * 200 + "1" + ")" * 200, "(" * 20, "200!", "5!!", "3!!!!", "٣+٤", "1/0", "0**-1", "3 4",
-        "x + 1", "10 % 3", "1e999 * 3", "9" * 400, "1" * 200, "sqrt(-1)", "min()", "f(3)", "3 +", "*", "%", "√",
-        "'a' * 9", "exp(exp(exp(5)))", "a.b", "3 = 4", "print(1)", "1_000", "{1: 2}", "x := 3",
+        "",
+        "abc",
+        "9**9**9",
+        "2**(9**9)",
+        "__import__('os')",
+        "(1).__class__",
+        "[].append(1)",
+        "lambda: 1",
+        "1 if 2 else 3",
+        "(" * 200 + "1" + ")" * 200,
+        "(" * 20,
+        "200!",
+        "5!!",
+        "3!!!!",
+        "٣+٤",
+        "1/0",
+        "0**-1",
+        "3 4",
+        "x + 1",
+        "10 % 3",
+        "1e999 * 3",
+        "9" * 400,
+        "1" * 200,
+        "sqrt(-1)",
+        "min()",
+        "f(3)",
+        "3 +",
+        "*",
+        "%",
+        "√",
+        "'a' * 9",
+        "exp(exp(exp(5)))",
+        "a.b",
+        "3 = 4",
+        "print(1)",
+        "1_000",
+        "{1: 2}",
+        "x := 3",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_arithmetic_ends_quickly_in_one_line(formula: str) -> None:
     started = time.monotonic()
     with pytest.raises(ToolError) as caught:
@@ -116,8 +183,6 @@ def test_any_text_gives_a_value_or_a_tool_error(text: str) -> None:
             function(text)
         except ToolError as error:
             assert str(error)
-
-
 
 
 def test_a_call_that_takes_too_long_is_killed_and_the_next_one_works() -> None:

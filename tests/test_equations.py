@@ -1,24 +1,48 @@
 """Arithmetic that a text states: found, and decided only where that is certain."""
 
 import pytest
+from haluagent.tools._equations import find_equations
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from haluagent.tools._equations import find_equations
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "0.5m × 0.4m = 0.2平方米", "3 x $16.50 = $49.50", "cost of 3 pairs = 3 x 5 = 15 dollars",
-        "V = π*10^2*20 = 2000π立方厘米", "$0.10/candle * 1080379 candles = $108037.90", "60千克/12 = 5倍",
-        "31 / (1 - 7/38) ≈ 38", "25% of 80 is 20", "6吨 + (1/6) * 6吨 = 6吨 + 1吨 = 7吨", "12加8等于20", "5 times 3 is 15",
-        "2x * 3 = 6x", "50 * 6 / 100 = 3m", "5元/千克 × 3千克 = 15元", "5/20 * 100 = 25%", "100 - 25% = 75%", "2/3 = 0.67",
-        "2/3 = 0.66", "1(1/2) + 1(1/2) = 3", "3(4 + 5) = 27", "\\frac{1}{2} \\times 8 = 4", "**3 * 4 = 12**", "- 3 * 4 = 12",
-        "(2) 3 + 4 = 7", "28 / 1/5 = 28 * 5", "4 / 3 = 1 and 1/3", "3.14 * 5^2 = 78.54", "So 3 (apples) + 4 (pears) = 7",
-        "3 × 4\n= 12", "1/2 of 80 = 40", "$2,430 – $330 = $2,100", "3 plus 4 equals 7",
+        "0.5m × 0.4m = 0.2平方米",
+        "3 x $16.50 = $49.50",
+        "cost of 3 pairs = 3 x 5 = 15 dollars",
+        "V = π*10^2*20 = 2000π立方厘米",
+        "$0.10/candle * 1080379 candles = $108037.90",
+        "60千克/12 = 5倍",
+        "31 / (1 - 7/38) ≈ 38",
+        "25% of 80 is 20",
+        "6吨 + (1/6) * 6吨 = 6吨 + 1吨 = 7吨",
+        "12加8等于20",
+        "5 times 3 is 15",
+        "2x * 3 = 6x",
+        "50 * 6 / 100 = 3m",
+        "5元/千克 × 3千克 = 15元",
+        "5/20 * 100 = 25%",
+        "100 - 25% = 75%",
+        "2/3 = 0.67",
+        "2/3 = 0.66",
+        "1(1/2) + 1(1/2) = 3",
+        "3(4 + 5) = 27",
+        "\\frac{1}{2} \\times 8 = 4",
+        "**3 * 4 = 12**",
+        "- 3 * 4 = 12",
+        "(2) 3 + 4 = 7",
+        "28 / 1/5 = 28 * 5",
+        "4 / 3 = 1 and 1/3",
+        "3.14 * 5^2 = 78.54",
+        "So 3 (apples) + 4 (pears) = 7",
+        "3 × 4\n= 12",
+        "1/2 of 80 = 40",
+        "$2,430 – $330 = $2,100",
+        "3 plus 4 equals 7",
     ],
-)  # fmt: skip
+)
 def test_equations_that_hold(text: str) -> None:
     equations = find_equations(text)
     assert equations and {equation.holds for equation in equations} - {None} == {True}
@@ -51,17 +75,29 @@ def test_equations_that_do_not_hold(text: str, left: str, right: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "38 = 3x - 7", "9s + 13 = 130", "f(3 + 4) = 2", "profit - 5 + 3 = 20", "5 * hours = 20", "1小时 + 30分钟 = 90分钟",
-        "3 hours * 2 = 360 minutes", "20 - 12 = 7 * b", "$80 000 x 20/100 = $16 000", "V = abh", "8 packs of 5 bags * $4 = $160",
-        "(2/3)* original amount = 192", "20 + 0 = 20 * 2 = 40", "40 books - 20 = 20 * 3",
+        "38 = 3x - 7",
+        "9s + 13 = 130",
+        "f(3 + 4) = 2",
+        "profit - 5 + 3 = 20",
+        "5 * hours = 20",
+        "1小时 + 30分钟 = 90分钟",
+        "3 hours * 2 = 360 minutes",
+        "20 - 12 = 7 * b",
+        "$80 000 x 20/100 = $16 000",
+        "V = abh",
+        "8 packs of 5 bags * $4 = $160",
+        "(2/3)* original amount = 192",
+        "20 + 0 = 20 * 2 = 40",
+        "40 books - 20 = 20 * 3",
     ],
-)  # fmt: skip
+)
 def test_what_is_not_certain_is_not_called_wrong(text: str) -> None:
     assert all(equation.holds is not False for equation in find_equations(text))
 
 
 @pytest.mark.parametrize(
-    "text", ["x = 15", "面积 = 20", "60 minutes = 1 hour", "Day 3 = 5", "a <= 3+4", "It is 3:30", "15 (3 x 5)", "", "=", "= ="]
+    "text",
+    ["x = 15", "面积 = 20", "60 minutes = 1 hour", "Day 3 = 5", "a <= 3+4", "It is 3:30", "15 (3 x 5)", "", "=", "= ="],
 )
 def test_names_definitions_and_comparisons_are_no_equations(text: str) -> None:
     assert find_equations(text) == []

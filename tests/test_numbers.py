@@ -1,12 +1,14 @@
 """Numbers in running text, and when a calculated value is what a text states."""
 
+import time
 from fractions import Fraction
 
 import pytest
+from haluagent.tools._equations import find_equations
+from haluagent.tools._length import length_requirement
+from haluagent.tools._numbers import find_numbers, matches, show
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from haluagent.tools._numbers import find_numbers, matches, show
 
 
 @pytest.mark.parametrize(
@@ -20,18 +22,39 @@ from haluagent.tools._numbers import find_numbers, matches, show
         ("3万, 1.5亿, 3万5千, 2 million", {"3万": 30000, "1.5亿": 150000000, "3万5千": 35000, "2 million": 2000000}),
         ("二十五，三百零五，两只，十分钟", {"二十五": 25, "三百零五": 305, "两": 2, "十": 10}),
         ("三加五等于八", {"三": 3, "五": 5, "八": 8}),
-        ("twenty-five, three hundred and five, two dozen", {"twenty-five": 25, "three hundred and five": 305, "two dozen": 24}),
+        (
+            "twenty-five, three hundred and five, two dozen",
+            {"twenty-five": 25, "three hundred and five": 305, "two dozen": 24},
+        ),
         ("half a dozen", {"half a dozen": 6}),
         ("$16.50 ￥20 ２５个", {"16.50": "16.5", "20": 20, "２５": 25}),
         ("10²", {"10": 10, "²": 2}),
     ],
 )
 def test_numbers_and_their_places(text: str, expected: dict[str, object]) -> None:
-    assert {number.text: number.value for number in find_numbers(text)} == {k: Fraction(str(v)) for k, v in expected.items()}
+    assert {number.text: number.value for number in find_numbers(text)} == {
+        k: Fraction(str(v)) for k, v in expected.items()
+    }
 
 
 @pytest.mark.parametrize(
-    "text", ["一心一意", "一样", "第一", "一些人", "万一", "十分满意", "七上八下", "一个", "①②", "第3", "2nd", "H2O", "no one", "星期三"]
+    "text",
+    [
+        "一心一意",
+        "一样",
+        "第一",
+        "一些人",
+        "万一",
+        "十分满意",
+        "七上八下",
+        "一个",
+        "①②",
+        "第3",
+        "2nd",
+        "H2O",
+        "no one",
+        "星期三",
+    ],
 )
 def test_idioms_ordinals_and_names_are_no_numbers(text: str) -> None:
     assert find_numbers(text) == []
@@ -42,7 +65,9 @@ def test_how_precisely_a_number_is_stated() -> None:
     assert decimals == {"2.50": 2, "7": 0, "1.5亿": -7, "3/4": None, "12.5%": 1}
 
 
-@pytest.mark.parametrize("text", ["约12个", "大约12个", "12个左右", "≈12", "about 12", "nearly 12", "roughly $12", "12 or so"])
+@pytest.mark.parametrize(
+    "text", ["约12个", "大约12个", "12个左右", "≈12", "about 12", "nearly 12", "roughly $12", "12 or so"]
+)
 def test_approximate(text: str) -> None:
     assert [number.approximate for number in find_numbers(text)] == [True]
 
@@ -60,7 +85,13 @@ def test_rounding_truncation_and_percent() -> None:
 
 
 def test_show() -> None:
-    assert [show(Fraction(text)) for text in ("15", "0.25", "-0.5", "1/3", "1e40")] == ["15", "0.25", "-0.5", "0.333333", "1" + "0" * 40]
+    assert [show(Fraction(text)) for text in ("15", "0.25", "-0.5", "1/3", "1e40")] == [
+        "15",
+        "0.25",
+        "-0.5",
+        "0.333333",
+        "1" + "0" * 40,
+    ]
 
 
 @given(st.text() | st.text("0123456789.,/%-()一二三十百千万亿点半分之个约左右 abouthalfdozn", max_size=60))
@@ -77,3 +108,12 @@ def test_any_text_has_ordered_spans_that_hold_their_text(text: str) -> None:
 def test_integers_are_read_back(value: int) -> None:
     assert [number.value for number in find_numbers(f"= {value}")] == [value]
     assert [number.value for number in find_numbers(f"= {value:,}")] == [value]
+
+
+@pytest.mark.parametrize("piece", ["1", "1,", "一二三百", "two ", "3+4=7 ", " ", "不超过", "about ", "((", "**a "])
+def test_long_texts_are_read_in_time(piece: str) -> None:
+    text, started = piece * (20000 // len(piece)), time.monotonic()
+    find_numbers(text)
+    find_equations(text)
+    length_requirement(text)
+    assert time.monotonic() - started < 10  # a second here; a search that tries every end takes minutes

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
+from haluagent.tools import default_registry
 
 from haluagent.errors import ConfigError, FormatError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.registry import Demo, Registry, Tool, tool
-from haluagent.tools import default_registry
 from haluagent.types import Sentence, ToolCall, ToolResult
 
 DESCRIPTION = {"en": "does it", "zh": "做这件事"}

@@ -1,23 +1,36 @@
-"""From the probability that a model gives to an answer to the probability that the answer is right.
+"""From the log-odds that a model gives to an answer to the probability that the answer is right.
 
-A small model leans to one answer whatever is asked. A logistic curve (Platt 1999) per wording and language takes
-that out: `sigmoid(slope * (logit(p) - lean))`.
+A small model leans to one answer whatever is asked. Every question is asked twice, with its options exchanged, and
+the log-odds are averaged, which takes most of that out for any model. A logistic curve (Platt 1999) per wording and
+language, fitted to labelled pairs, takes out the rest: `sigmoid(slope * (log_odds - lean) + familiar)`, the last
+term only where all words of the claim stand in the text. How it is fitted again, for this or another model, is in
+`docs/calibration.md`.
 """
 
 import math
 from typing import Literal
 
-Wording = Literal["reference", "problem", "context"]
+Wording = Literal["answer", "statement", "consistency"]
 
-# (wording, language, turned) -> (lean, slope)
-CURVES: dict[tuple[str, str, bool], tuple[float, float]] = {
-    ("reference", "en", False): (0.4, 2.0),
-    ("reference", "zh", False): (0.4, 2.0),
+# (wording, language) -> (lean, slope, familiar), for the log-odds of "supported"
+CURVES: dict[tuple[str, str], tuple[float, float, float]] = {
+    ("answer", "en"): (-0.12, 7.0, 0.0),
+    ("answer", "zh"): (-0.06, 10.0, 0.0),
+    ("statement", "en"): (0.11, 13.6, 0.0),
+    ("statement", "zh"): (-0.01, 5.1, 1.5),
+    ("consistency", "en"): (0.0, 3.0, 0.0),
+    ("consistency", "zh"): (0.0, 3.0, 0.0),
 }
 
 
-def probability(p: float, wording: Wording, language: str, turned: bool = False) -> float:
-    """The calibrated probability in (0, 1). A wording without a curve is taken as it is."""
-    lean, slope = CURVES.get((wording, language, turned), (0.0, 1.0))
-    clipped = min(max(p, 1e-6), 1 - 1e-6)
-    return 1 / (1 + math.exp(-slope * (math.log(clipped / (1 - clipped)) - lean)))
+def log_odds(probability: float) -> float:
+    """The natural logarithm of the odds, bounded for probabilities of 0 and 1."""
+    clipped = min(max(probability, 1e-6), 1 - 1e-6)
+    return math.log(clipped / (1 - clipped))
+
+
+def calibrated(odds: float, wording: Wording, language: str, familiar: bool = False) -> float:
+    """The probability in (0, 1) for averaged log-odds; `familiar` where all words of the claim stand in the text."""
+    lean, slope, bonus = CURVES[wording, language]
+    total = slope * (odds - lean) + (bonus if familiar else 0.0)
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))

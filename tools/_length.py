@@ -50,15 +50,15 @@ _PHRASES = "|".join(sorted(map(re.escape, _BOUND_OF), key=len, reverse=True))
 
 _DIGITS = r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7}"
 _HAN = re.compile(
-    rf"(?P<before>{_PHRASES})?(?:为|在|是|用)?\s*(?<![0-9第.])(?P<low>{_DIGITS}|{HAN_NUMBER})\s*"
-    rf"(?:个?字?\s*(?:-|–|~|～|到|至|—)\s*(?P<high>{_DIGITS}|{HAN_NUMBER}))?\s*(?P<counted>个)?\s*"
-    rf"(?P<unit>汉字|字符|(?:英文)?单词|字(?![母节典画体幕迹眼段形经诀词])(?!成语))\s*(?P<after>{_PHRASES})?"
+    rf"(?P<before>{_PHRASES})?(?:为|在|是|用)?\s{{0,3}}(?<![0-9第.])(?P<low>{_DIGITS}|{HAN_NUMBER})\s{{0,3}}"
+    rf"(?:个?字?\s{{0,3}}(?:-|–|~|～|到|至|—)\s{{0,3}}(?P<high>{_DIGITS}|{HAN_NUMBER}))?\s{{0,3}}(?P<counted>个)?\s{{0,3}}"
+    rf"(?P<unit>汉字|字符|(?:英文)?单词|字(?![母节典画体幕迹眼段形经诀词])(?!成语))\s{{0,3}}(?P<after>{_PHRASES})?"
 )
 _ENGLISH = re.compile(
-    rf"(?:\b(?P<before>{_PHRASES}|between|from|exactly|in|with|using|use|of|to)\s+)?"
-    rf"(?:(?:about|exactly|a|an|just|only)\s+)*(?<![\w.$-])(?P<low>{_DIGITS}|{ENGLISH_NUMBER})"
-    rf"(?:\s*(?:-|–|~|\bto\b|\band\b)\s*(?P<high>{_DIGITS}|{ENGLISH_NUMBER}))?"
-    rf"[\s-]*(?P<unit>words?|characters?|chars?)\b\s*(?P<after>(?:{_PHRASES})\b)?",
+    rf"(?:\b(?P<before>{_PHRASES}|between|from|exactly|in|with|using|use|of|to)\s{{1,3}})?"
+    rf"(?:(?:about|exactly|a|an|just|only)\s{{1,3}}){{0,4}}(?<![\w.$-])(?P<low>{_DIGITS}|{ENGLISH_NUMBER})"
+    rf"(?:\s{{0,3}}(?:-|–|~|\bto\b|\band\b)\s{{0,3}}(?P<high>{_DIGITS}|{ENGLISH_NUMBER}))?"
+    rf"[\s-]*(?P<unit>words?|characters?|chars?)\b\s{{0,3}}(?P<after>(?:{_PHRASES})\b)?",
     re.IGNORECASE,
 )
 _HAN_UNITS: dict[str, Unit] = {"字符": "characters", "单词": "words", "英文单词": "words"}

@@ -81,7 +81,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("han", rf"[{HAN_NUMERALS}]+(?:点[{HAN_NUMERALS}]+)?"),
     ("comma", r"[,，]"),
     ("space", r"[^\S\n]+|[`_\u200b]"),
-    ("word", r"[^\W\d_]+?(?=加上|减去|乘以|乘上|除以|等于|[加减乘是得]|[^\u4e00-\u9fff])|[^\W\d_]"),
+    ("word", r"(?:(?!加上|减去|乘以|乘上|除以|等于|[加减乘是得])[\u4e00-\u9fff])+|[^\W\d_]"),
 )
 _SCANNER = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS))
 _LATIN = re.compile(r"[^\W\d_\u4e00-\u9fff]+(?:-[^\W\d_\u4e00-\u9fff]+|'[a-z]+)*")

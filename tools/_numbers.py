@@ -14,6 +14,7 @@ APPROXIMATE = Fraction(6, 1000)
 """How far, relatively, a number stated as `about` may be off: what 3.14 instead of π, or 33 for a third, costs."""
 
 MAX_DIGITS = 30
+NEARBY = 20  # characters around a number that say what it is
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
 _NOT_INSIDE = r"(?<![A-Za-z0-9_.第])"
 _SCALE = rf"(?P<scale>{'|'.join(sorted(HAN_SCALES, key=len, reverse=True))}|\s*(?:{'|'.join(SCALES)})\b)?"
 _PERCENT = r"(?P<percent>\s*\\?%|\s*percent\b|\s*per cent\b)?"
-_HAN_PART = rf"(?:[0-9]+(?:\.[0-9]+)?|{HAN_NUMBER})"
+_HAN_PART = rf"(?:[0-9]{{1,20}}(?:\.[0-9]{{1,20}})?|{HAN_NUMBER})"
 
 # Words that a Chinese numeral counts. Without one (or without a scale such as 十), a numeral is part of a word.
 _MEASURES = words(
@@ -64,14 +65,16 @@ def find_numbers(text: str) -> list[Number]:
     """The numbers of `text` in order, none inside another. Ordinals (`第3`, `2nd`) and idioms (`一心一意`) are none."""
     plain = Plain(text)
     found: list[tuple[int, int, Fraction, int | None, bool]] = []
+    taken = bytearray(len(plain.text))
     for reader in (_fractions, _decimals, _han, _english):
         for item in reader(plain.text):
-            if all(item[1] <= other[0] or item[0] >= other[1] for other in found):
+            if not any(taken[item[0] : item[1]]):
                 found.append(item)
+                taken[item[0] : item[1]] = b"\1" * (item[1] - item[0])
     numbers = []
     for start, end, value, decimals, percent in sorted(found):
         span = plain.span(start, end)
-        before, after = plain.text[max(0, start - 20) : start], plain.text[end : end + 12]
+        before, after = _before(plain.text, start), plain.text[end : end + 12]
         about = bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
         numbers.append(Number(value, span, text[slice(*span)], decimals, percent, about))
     return numbers
@@ -126,13 +129,17 @@ def show(value: Fraction) -> str:
 _Found = Iterator[tuple[int, int, Fraction, int | None, bool]]
 
 
+def _before(text: str, place: int) -> str:
+    return text[max(0, place - NEARBY) : place]
+
+
 _BEFORE_SIGN = ("", " ", "\n", "(", "=", ":", "为", "是")
 _MINUS = re.compile(r"[\w)\]%]\s*-$|-\s*-$", re.ASCII)
 
 
 def _sign(text: str, start: int) -> tuple[int, int]:
     """-1 and the place of the sign where a minus before `start` can only be a sign; 1 and `start` otherwise."""
-    before = text[:start]
+    before = _before(text, start)
     if before.endswith("负"):
         return -1, start - 1
     if before.endswith("-") and before[-2:-1] in _BEFORE_SIGN and not _MINUS.search(before):
@@ -185,7 +192,7 @@ def _decimals(text: str) -> _Found:
         factor = HAN_SCALES.get(scale) or SCALES.get(scale, 1)
         value, end = Fraction(digits) * factor, match.end()
         places = _decimals_of(digits)
-        tail = re.match(rf"[0-9{HAN_NUMERALS}]+", text[end:]) if scale in HAN_SCALES else None
+        tail = re.match(rf"[0-9{HAN_NUMERALS}]+", text[end : end + NEARBY]) if scale in HAN_SCALES else None
         if tail and (longer := read_han(digits + scale + tail[0])) is not None:
             value, end, places = longer, end + tail.end(), 0
         elif places and factor > 1:
@@ -200,19 +207,19 @@ def _han(text: str) -> _Found:
     for match in re.finditer(HAN_NUMBER, text):
         value = read_han(match[0])
         if value is not None and _is_count(text, match, value):
-            sign, start = (-1, match.start() - 1) if text[: match.start()].endswith("负") else (1, match.start())
+            sign, start = (-1, match.start() - 1) if _before(text, match.start()).endswith("负") else (1, match.start())
             yield start, match.end(), sign * value, _decimals_of(match[0]), False
     for match in re.finditer(r"一半|半(?=个|小时|天|年|月|米|斤|千克|公斤|吨|升|瓶|杯|箱)", text):
-        if not re.search(r"[大多前后上下一]$", text[: match.start()]):
+        if not re.search(r"[大多前后上下一]$", _before(text, match.start())):
             yield match.start(), match.end(), Fraction(1, 2), None, False
 
 
 def _is_count(text: str, match: re.Match[str], value: Fraction) -> bool:
-    before, after = text[: match.start()], text[match.end() :]
+    before, after = _before(text, match.start()), text[match.end() : match.end() + NEARBY]
     very = match[0] in ("十", "万", "千", "百") and after.startswith(("分", "足")) and after[1:2] != "钟"  # 十分, 十足
     if very or _ORDINAL.search(before):
         return False
-    if _BESIDE_OPERATOR.match(after[:1]) or _BESIDE_OPERATOR.match(before[-1:]):
+    if _BESIDE_OPERATOR.match(after[:1]) or _BESIDE_OPERATOR.match(before[-1:]) or before.endswith("等于"):
         return True
     if len(match[0]) == 1:
         return after.startswith(_EXACT_ONES if value == 1 else tuple(_MEASURES))
@@ -225,7 +232,9 @@ def _english(text: str) -> _Found:
     for match in re.finditer(rf"(?<![A-Za-z-]){ENGLISH_NUMBER}(?![A-Za-z-])", text, re.IGNORECASE):
         value = read_english(match[0])
         alone = match[0].lower() == "one"
-        pronoun = _NOT_A_COUNT.search(text[: match.start()]) or _PRONOUN.match(text[match.end() :])
+        pronoun = _NOT_A_COUNT.search(_before(text, match.start())) or _PRONOUN.match(
+            text[match.end() : match.end() + NEARBY]
+        )
         if value is None or (alone and pronoun):
             continue
         yield match.start(), match.end(), value, None if match[0].lower().startswith("half") else 0, False

@@ -17,11 +17,10 @@ HAN_SCALES = {"百": 100, "千": 1000, "万": 10**4, "百万": 10**6, "千万": 
 
 HAN_DIGITS = "零〇一二两三四五六七八九"
 HAN_NUMERALS = HAN_DIGITS + "十百千万亿"
-HAN_NUMBER = rf"[{HAN_NUMERALS}]+(?:点[{HAN_DIGITS}]+)?"
-ENGLISH_NUMBER = (
-    rf"(?:half(?: an?)?|{'|'.join(sorted([*_SMALL, *SCALES], key=len, reverse=True))})"
-    rf"(?:(?:-|\s+and\s+|\s+)(?:{'|'.join(sorted([*_SMALL, *SCALES], key=len, reverse=True))}))*"
-)
+# Bounded, so that no search in a long text takes long.
+HAN_NUMBER = rf"[{HAN_NUMERALS}]{{1,20}}(?:点[{HAN_DIGITS}]{{1,20}})?"
+_WORD = "|".join(sorted([*_SMALL, *SCALES], key=len, reverse=True))
+ENGLISH_NUMBER = rf"(?:half(?: an?)?|{_WORD})(?:(?:-|\s{{1,3}}and\s{{1,3}}|\s{{1,3}})(?:{_WORD})){{0,8}}"
 _MAX_HAN = 20
 
 

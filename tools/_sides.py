@@ -45,7 +45,8 @@ class Side:
 
     @property
     def has_operator(self) -> bool:
-        return any(token.kind in _WORKED_OUT for token in self.tokens)
+        signed = next((at for at, token in enumerate(self.tokens) if token.text not in ("+", "-")), 0)  # -5 is a number
+        return any(token.kind in _WORKED_OUT for token in self.tokens[signed:])
 
     @property
     def measures(self) -> frozenset[str]:

@@ -10,7 +10,9 @@ from ..protocols import ToolContext
 from ..registry import Demo, tool
 from ..types import Evidence, Label, Language, Sentence, Span, ToolResult
 from ._answer import final_answer, stated_results
+from ._answer_check import check_answer
 from ._arithmetic import Value, evaluate, solve
+from ._dates import find_dates, find_durations
 from ._equations import Equation, find_equations
 from ._notation import OPERATOR_WORDS, tokenize
 from ._numbers import Number, find_numbers, matches, show
@@ -20,7 +22,7 @@ __all__ = ["calculator", "final_answer", "stated_results"]
 
 STATED_CONFIDENCE = 0.97
 MATCH_CONFIDENCE = 0.75
-MISMATCH_CONFIDENCE = 0.6
+MISMATCH_CONFIDENCE = 0.5
 USUAL_CONSTANTS = frozenset(
     Fraction(text)
     for text in words("0 1 2 7 10 12 24 30 52 60 100 360 365 366 1000 3600 10000 3.14 3.1416 3.14159 1/2")
@@ -31,6 +33,8 @@ _QUANTITY = re.compile(
     r"find",
     re.IGNORECASE,
 )
+_HOW_MANY = re.compile(r"多少|几(?![何乎])|\bwhat\b|how (?:many|much|long|far|old|tall|fast)", re.IGNORECASE)
+_SUM = re.compile(r"\d\s*[-+*/×÷]\s*\d")
 _TEXTS: dict[str, dict[Language, str]] = {
     "wrong": {
         "en": "{left} = {value}, but the response says {stated}",
@@ -40,9 +44,11 @@ _TEXTS: dict[str, dict[Language, str]] = {
     "identity": {"en": "{left} is not {right}", "zh": "{left} 不等于 {right}"},
     "match": {"en": "{formula} = {value}, as stated ({stated})", "zh": "{formula} = {value}，与所写的 {stated} 一致"},
     "mismatch": {
-        "en": "{formula} = {value}, but the response says {stated}",
-        "zh": "{formula} = {value}，但回答写的是 {stated}",
+        "en": "{formula} = {value}, not {stated}; a formula of the model's own does not decide",
+        "zh": "{formula} = {value}，不是 {stated}；模型自己列的算式不足以判定",
     },
+    "traced": {"en": "{number} is the result in {name}", "zh": "{number} 是 {name} 的计算结果"},
+    "given": {"en": "{number} is given in the question", "zh": "{number} 是题目给出的"},
     "no equation": {
         "en": 'no equation here can be computed; give a formula of the numbers in the question, such as formula="15*6"',
         "zh": '这里没有可以计算的等式；请用题目中的数字写出算式，例如 formula="15*6"',
@@ -63,13 +69,31 @@ def _say(language: Language, key: str, **values: str) -> str:
     return _TEXTS[key][language].format(**values)
 
 
+def is_problem(context: ToolContext) -> bool:
+    """Whether the question asks for one quantity that is calculated from its numbers. Days between dates are not for
+    the calculator, and where several things are asked no single number answers."""
+    question = context.question
+    asked = len(_HOW_MANY.findall(question)) or bool(_QUANTITY.search(question) or _SUM.search(question))
+    return asked == 1 and len(_plain_numbers(question)) >= 2
+
+
+def _plain_numbers(text: str) -> list[Number]:
+    """The numbers of a text that belong to no date and count no days."""
+    taken = [item.span for item in (*find_dates(text), *find_durations(text))] if find_dates(text) else []
+    return [number for number in find_numbers(text) if not any(a <= number.span[0] < b for a, b in taken)]
+
+
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
+    """A sentence that shows a calculation, or states a number in answer to a problem; the whole response where it
+    answers a problem and no sentence does that alone."""
     if sentence.index:
-        return bool(find_numbers(sentence.text))
-    asks = len(find_numbers(context.question)) >= 2 and (
-        _QUANTITY.search(context.question) is not None or re.search(r"\d\s*[-+*/×÷]\s*\d", context.question) is not None
-    )
-    return asks and len(context.sentences) > 1 and bool(find_numbers(context.response))
+        return bool(find_equations(sentence.text)) or (is_problem(context) and bool(_plain_numbers(sentence.text)))
+    return is_problem(context) and bool(find_numbers(context.response)) and not _is_bare_answer(context)
+
+
+def _is_bare_answer(context: ToolContext) -> bool:
+    """Whether the response is one sentence that shows no calculation."""
+    return len(context.sentences) == 1 and not find_equations(context.response)
 
 
 @tool(
@@ -83,16 +107,16 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
         Demo(
             language="en",
             question="A crate holds 15 bottles. How many bottles are in 6 crates?",
-            response="There are 80 bottles.",
-            thought="S1 states a result without its calculation. It should be 15 times 6.",
-            call='calculator(sentence=S1, formula="15*6")',
-            observation="15*6 = 90, but the response says 80",
+            response="6 crates hold 15 * 6 = 80 bottles.",
+            thought="it states a calculation",
+            call="calculator(sentence=S1)",
+            observation="15 * 6 = 90, but the response says 80",
         ),
         Demo(
             language="zh",
             question="一箱有15瓶水，6箱一共有多少瓶水？",
             response="15×6=90，一共有90瓶水。",
-            thought="S1 写出了算式，可以直接检查。",
+            thought="写出了算式，可以直接检查",
             call="calculator(sentence=S1)",
             observation="15×6 = 90，成立",
         ),
@@ -100,12 +124,17 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
     when=_can_decide,
 )
 async def calculator(context: ToolContext, sentence: Sentence, formula: str | None = None) -> ToolResult:
-    """Check the equations that `sentence` states, else `formula` against the numbers it states.
+    """Check the equations that `sentence` states, else where its numbers come from, else `formula` against them.
 
     A stated equation that does not hold is `contradicted`, with its span in the response, whatever the formula says.
-    Confidence is 0.97 for a stated equation, 0.75 for a formula that gives a stated number, 0.6 for one that does not.
+    A number that another sentence calculates rightly, or that the question gives, is traced to it. A formula is the
+    model's own: where it gives the stated number that supports the sentence, where it does not nothing is decided.
+    The response as a whole, or a bare answer, is checked by working the problem out anew (`_answer_check`).
+    Confidence is 0.97 for a stated equation, 0.75 for a formula or a traced number.
     Raises ToolError where there is nothing to calculate, FormatError for a number that is nowhere in the texts.
     """
+    if sentence.index == 0 or (is_problem(context) and _is_bare_answer(context)):
+        return await check_answer(context)
     return await asyncio.to_thread(_check, context, sentence, (formula or "").strip())
 
 
@@ -115,16 +144,17 @@ def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult
     if wrong:
         return _result("contradicted", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in wrong])
     right = [equation for equation in equations if equation.holds]
-    # A formula is the model's guess: in a single sentence it does not overrule a calculation that is shown and right.
-    if right and (sentence.index or not formula):
+    if right:
         return _result("supported", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in right])
+    if not equations and (traced := _trace(context, sentence)):
+        return _result("supported", MATCH_CONFIDENCE, traced)
     if not formula:
         raise ToolError(_say(context.language, "no equation"))
     return _check_formula(context, sentence, formula)
 
 
 def _result(label: Label, confidence: float, evidence: list[Evidence]) -> ToolResult:
-    shown = "; ".join(item.text for item in evidence[:3])
+    shown = "; ".join(item.text for item in evidence)
     return ToolResult(observation=shown, label=label, confidence=confidence, evidence=tuple(evidence))
 
 
@@ -143,11 +173,33 @@ def _moved(span: Span, offset: int) -> Span:
     return span[0] + offset, span[1] + offset
 
 
+def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
+    """Where every number of the sentence comes from: rightly calculated in another sentence, or given by the question
+    (alone that is enough only where the sentence is not the answer). Empty where one comes from nowhere."""
+    calculated = {
+        number.value: (number, other)
+        for other in context.sentences
+        if other.index != sentence.index and all(item.holds is not False for item in find_equations(other.text))
+        for number in stated_results(other.text)
+    }
+    given = {number.value: number for number in find_numbers(context.question)}
+    answers = {number.span for number in final_answer(context.response)}
+    evidence = []
+    for number in find_numbers(sentence.text):
+        if number.value in calculated:
+            found, other = calculated[number.value]
+            text = _say(context.language, "traced", number=number.text, name=other.name)
+            evidence.append(Evidence(source="response", text=text, span=_moved(found.span, other.span[0])))
+        elif number.value in given and _moved(number.span, sentence.span[0]) not in answers:
+            text = _say(context.language, "given", number=number.text)
+            evidence.append(Evidence(source="question", text=text, span=given[number.value].span))
+        else:
+            return []
+    return evidence
+
+
 def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
-    if sentence.index:
-        stated, offset = stated_results(sentence.text) or find_numbers(sentence.text), sentence.span[0]
-    else:
-        stated, offset = final_answer(context.response), 0
+    stated, offset = stated_results(sentence.text) or find_numbers(sentence.text), sentence.span[0]
     if not stated:
         raise ToolError(_say(context.language, "no number", name=sentence.name))
     calculated, values = _values(context, formula)
@@ -164,7 +216,7 @@ def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> To
     evidence = Evidence(source="calculator", text=text, span=_moved(number.span, offset))
     if pairs:
         return _result("supported", MATCH_CONFIDENCE, [evidence])
-    return _result("contradicted", MISMATCH_CONFIDENCE, [evidence])
+    return _result("unverified", MISMATCH_CONFIDENCE, [evidence])
 
 
 def _values(context: ToolContext, formula: str) -> tuple[str, list[Value]]:

@@ -1,28 +1,30 @@
 """`match`: a sentence judged against a text by scored choice, with the place in the text that decides it.
 
-One token is evaluated for a judgement. The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds
-with its context; here the served model is asked, and reflection asks again in the opposite wording.
+The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds with its context. Here the served model
+is asked, twice, with the options exchanged; a judgement costs two generated tokens.
 """
 
 from typing import Literal
 
 from ..errors import ToolError
-from ..prompts import render
+from ..prompts import conversation
 from ..protocols import ToolContext
 from ..registry import Demo, tool
 from ..segment import split
 from ..tokens import windows
-from ..types import Evidence, Label, MemoryEntry, Sentence, Span, ToolResult
-
-from ._calibration import Wording, probability
+from ..types import Evidence, Label, Sentence, Span, ToolResult
+from ._calibration import Wording, calibrated, log_odds
+from ._numbers import find_numbers
 from ._words import words
 
 Where = Literal["question", "response", "reference"]
 
 WINDOWS = 3  # of a longer reference, the windows that share most with the sentence are read
 WINDOW_TOKENS = 1000
-SUPPORTED, CONTRADICTED = 0.5, 0.5  # probabilities of being supported; between them nothing is decided
-CLEAR = 0.15  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
+SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
+CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
+QUOTED_WORDS, QUOTED_CHARACTERS = 5, 10  # what is shorter may stand in a text without being said by it
+NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
 
 _OBSERVATION = {
     "en": {
@@ -30,12 +32,14 @@ _OBSERVATION = {
         "contradicted": "the {where} does not support this ({p:.0%})",
         None: "the {where} does not decide this ({p:.0%})",
         "absent": "the reference says nothing about this",
+        "number": "; {numbers} is not in it",
     },
     "zh": {
         "supported": "{where}支持这句话（{p:.0%}）",
         "contradicted": "{where}不支持这句话（{p:.0%}）",
         None: "{where}不足以判定这句话（{p:.0%}）",
         "absent": "参考资料没有提到这件事",
+        "number": "；其中没有 {numbers}",
     },
 }
 _WHERE = {
@@ -51,10 +55,10 @@ def _can_match(context: ToolContext, sentence: Sentence) -> bool:
 
 @tool(
     description={
-        "en": 'compares a statement of fact with a text: context="reference" where a reference is given, '
-        'context="question" or context="response" to find a contradiction with them',
-        "zh": '把一句陈述与文本比较：有参考资料时用 context="reference"；'
-        '要找与问题或回复其他部分的矛盾时用 context="question" 或 context="response"',
+        "en": 'compares a statement of fact with a text: context="reference" where a reference is given, else '
+        'context="question" or context="response" to find a contradiction',
+        "zh": '把一句事实陈述与文本比较：给出了参考资料时用 context="reference"，'
+        '否则用 context="question" 或 context="response" 找矛盾',
     },
     demos=(
         Demo(
@@ -77,83 +81,87 @@ def _can_match(context: ToolContext, sentence: Sentence) -> bool:
         ),
     ),
     when=_can_match,
+    general=True,
 )
 async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -> ToolResult:
-    """Judge `sentence` against the reference, the question, or the other sentences of the response.
+    """Judge `sentence` against the reference, the question, or the response before it.
 
     A reference can support or contradict. The question and the response can only contradict: that a sentence
     fits them does not make it true. Raises ToolError where there is no such text.
     """
-    return await judge(tool_context, sentence, context)
-
-
-async def judge(context: ToolContext, sentence: Sentence, where: Where, turned: bool = False) -> ToolResult:
-    """One judgement; `turned` asks in the opposite wording."""
-    if where == "reference":
-        return await _judge_reference(context, sentence, turned)
-    if where == "question":
-        text, place = context.question, (0, len(context.question))
+    if context == "reference":
+        return await judge(tool_context, sentence)
+    if context == "question":
+        text, place = tool_context.question, (0, len(tool_context.question))
     else:
-        text, place = _others(context, sentence)
+        text, place = _rest(tool_context, sentence)
     if not text.strip():
-        raise ToolError(f"there is no {where} to compare with")
-    fits = await _ask(context, sentence, text, "context", turned=False)
-    label: Label | None = "contradicted" if fits <= CLEAR else None
-    return _result(context, sentence, label, where, fits, place)
+        raise ToolError(f"there is no {context} to compare with")
+    fits = await _ask(tool_context, sentence, text, "consistency")
+    return _result(tool_context, sentence, "contradicted" if fits <= CLEAR else None, context, fits, place)
 
 
-async def second_look(context: ToolContext, entry: MemoryEntry) -> ToolResult | None:
-    """The label of a judgement after both wordings have been heard; None where there is nothing to ask again."""
-    sources = {evidence.source for evidence in entry.evidence}
-    if "reference" not in sources or context.reference is None:
-        return None
-    first = entry.confidence if entry.label == "supported" else 1 - entry.confidence
-    result = await judge(context, entry.sentence, "reference", turned=True)
-    second = result.confidence if result.label == "supported" else 1 - result.confidence
-    both = (first + second) / 2
-    return result.model_copy(update={"label": _label(both), "confidence": max(both, 1 - both)})
+async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
+    """A sentence against the reference: any window that is read may support it, and all must speak against it.
 
-
-async def _judge_reference(context: ToolContext, sentence: Sentence, turned: bool) -> ToolResult:
-    """Every window that is read may support; the best of them must speak for a contradiction."""
+    A bare answer is judged as the answer to the question, one sentence of several as a statement.
+    Raises ToolError where there is no reference.
+    """
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
+    wording: Wording = "answer" if len(context.sentences) == 1 else "statement"
     spans = _best_windows(context, reference, f"{context.question} {sentence.claim}")
-    best, place = -1.0, spans[0]
-    for span in spans:
-        supported = await _ask(context, sentence, reference[slice(*span)], "reference", turned)
-        if supported > best:
-            best, place = supported, span
-    label = _label(best)
-    if label == "contradicted" and not words(f"{sentence.claim} {context.question}") & words(reference):
-        return ToolResult(observation=_OBSERVATION[context.language]["absent"], read=tuple(spans))
-    result = _result(context, sentence, label, "reference", best, place)
-    return result.model_copy(update={"read": tuple(spans)})
-
-
-def _label(supported: float) -> Label | None:
+    judged = [(await _ask(context, sentence, reference[slice(*span)], wording), span) for span in spans]
+    supported, place = max(judged)
+    if missing := missing_numbers(sentence.claim, f"{reference} {context.question}"):
+        supported = min(supported, NUMBER_MISSING)
+    label: Label | None = None
     if supported > SUPPORTED:
-        return "supported"
-    return "contradicted" if supported < CONTRADICTED else None
+        label = "supported"
+    elif supported < CONTRADICTED:
+        label = "contradicted"
+        if not words(sentence.claim) & words(reference):
+            return ToolResult(observation=_OBSERVATION[context.language]["absent"], read=tuple(spans))
+    result = _result(context, sentence, label, "reference", supported, place)
+    note = _OBSERVATION[context.language]["number"].format(numbers=", ".join(missing)) if missing else ""
+    return result.model_copy(update={"read": tuple(spans), "observation": result.observation + note})
 
 
-async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording, turned: bool) -> float:
-    """The calibrated probability that the text supports (or fits) the sentence."""
-    prompt = render(
-        "match",
-        context.language,
-        context=wording,
-        evidence=text,
-        question=context.question,
-        claim=sentence.claim,
-        turned=turned,
-    )
-    choice = await context.model.choose([{"role": "user", "content": prompt}], ["A", "B"])
-    return probability(choice.probabilities["B" if turned else "A"], wording, context.language, turned)
+def missing_numbers(claim: str, text: str) -> list[str]:
+    """The numbers of a claim that a text does not have, as they are written in the claim."""
+    known = {number.value for number in find_numbers(text)}
+    return [number.text for number in find_numbers(claim) if number.value not in known and number.text not in text]
 
 
-def _others(context: ToolContext, sentence: Sentence) -> tuple[str, Span]:
+def quoted(claim: str, text: str) -> Span | None:
+    """Where a text holds a claim word for word, apart from its closing mark; None for a claim of a few words."""
+    core = claim.strip().rstrip("。.！!；;")
+    if len(core.split()) < QUOTED_WORDS and len(core) < QUOTED_CHARACTERS:
+        return None
+    start = text.find(core)
+    return (start, start + len(core)) if start >= 0 else None
+
+
+async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> float:
+    """The calibrated probability that the text supports the sentence, or that both can be true."""
+    odds = 0.0
+    for turned in (False, True):
+        messages = conversation(
+            "match",
+            context.language,
+            wording=wording,
+            evidence=text,
+            question=context.question,
+            claim=sentence.claim,
+            turned=turned,
+        )
+        choice = await context.model.choose(messages, ["A", "B"])
+        odds += log_odds(choice.probabilities["B" if turned else "A"]) / 2
+    return calibrated(odds, wording, context.language, words(sentence.claim) <= words(text))
+
+
+def _rest(context: ToolContext, sentence: Sentence) -> tuple[str, Span]:
     """The response before the sentence, or after it where it is the first, and where that stands."""
     start, end = sentence.span
     place = (0, start) if context.response[:start].strip() else (end, len(context.response))

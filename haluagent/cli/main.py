@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from haluagent import __version__
+from haluagent.cli.bench import app as bench_app
 from haluagent.cli.chat import chat
 from haluagent.cli.detect import detect
 from haluagent.cli.model import app as model_app
@@ -30,6 +31,7 @@ app.command()(detect)
 app.command()(chat)
 app.add_typer(tools_app, name="tools")
 app.add_typer(model_app, name="model")
+app.add_typer(bench_app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

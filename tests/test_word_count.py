@@ -1,0 +1,120 @@
+"""Length: what a question asks for, and what is counted."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from haluagent.tools.word_count import count, length_requirement, word_count
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haluagent.errors import FormatError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.types import Language, Sentence, ToolResult
+
+
+def context_of(question: str, response: str, language: Language = "en", sentences: int = 1) -> ToolContext:
+    parts = [Sentence(index=i + 1, text=response, span=(0, len(response))) for i in range(sentences)]
+    model: Any = object()  # this tool calls no model
+    return ToolContext(question=question, response=response, language=language, sentences=parts, model=model)
+
+
+def call(question: str, response: str, language: Language = "en", length: int | None = None) -> ToolResult:
+    context = context_of(question, response, language)
+    return asyncio.run(word_count.run(context, context.sentence(0), length))
+
+
+@pytest.mark.parametrize(
+    ("question", "unit", "minimum", "maximum"),
+    [
+        ("请用30字描述大海", "字", 30, 30),
+        ("不少于500字", "字", 500, None),
+        ("800字左右", "字", 720, 880),
+        ("约100字", "字", 90, 110),
+        ("50到80字", "字", 50, 80),
+        ("用50-80字", "字", 50, 80),
+        ("100字到200字", "字", 100, 200),
+        ("不超过20个字", "字", None, 20),
+        ("100字以内", "字", None, 100),
+        ("少于50字", "字", None, 49),
+        ("用一百字介绍", "字", 100, 100),
+        ("不少于500字，不超过800字", "字", 500, 800),
+        ("请用5个单词", "words", 5, 5),
+        ("超过100字", "字", 101, None),
+        ("Describe it in 50 words.", "words", 50, 50),
+        ("Write at least 200 words", "words", 200, None),
+        ("no more than 140 characters", "characters", None, 140),
+        ("about 100 words", "words", 90, 110),
+        ("between 50 and 80 words", "words", 50, 80),
+        ("Write a 200-word essay", "words", 200, 200),
+        ("under one hundred words", "words", None, 99),
+        ("two hundred words or less", "words", None, 200),
+    ],
+)
+def test_requirements(question: str, unit: str, minimum: int | None, maximum: int | None) -> None:
+    requirement = length_requirement(question)
+    assert requirement is not None
+    assert (requirement.unit, requirement.minimum, requirement.maximum) == (unit, minimum, maximum)
+    assert question[slice(*requirement.span)] == requirement.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "exactly three sentences",
+        "三字经是什么",
+        "一篇稿件有3000字，打字需要几分钟？",
+        "How many words fit on 3 pages of 500 words?",
+        "The book has 500 words.",
+        "写一个四字成语",
+        "",
+        "第3字",
+    ],
+)
+def test_no_requirement(question: str) -> None:
+    assert length_requirement(question) is None
+
+
+def test_what_is_counted() -> None:
+    assert count("海水很蓝，望不到边际。", "字") == 11
+    assert count(" a b\n", "characters") == 3
+    assert count("Don't count well-known words twice: 3.5 海水", "words") == 8
+
+
+@pytest.mark.parametrize("demo", word_count.demos, ids=lambda demo: demo.language)
+def test_the_demos_are_what_the_tool_answers(demo: Any) -> None:
+    result = call(demo.question, demo.response, demo.language)
+    assert (result.label, result.confidence) == ("contradicted", 0.99)
+    assert result.observation == demo.observation
+
+
+def test_a_length_that_fits_is_supported_with_both_sides_as_evidence() -> None:
+    result = call("Describe the sea in at most 5 words.", "Deep blue water.")
+    assert result.label == "supported" and [item.source for item in result.evidence] == ["word_count", "question"]
+    assert "at most 5 words" in result.observation
+
+
+def test_errors() -> None:
+    with pytest.raises(ToolError, match="no length"):
+        call("Describe the sea.", "Blue.")
+    with pytest.raises(FormatError, match="not a number of the question"):
+        call("Describe the sea in 5 words.", "Blue.", length=6)
+    assert call("Describe the sea in five words.", "Blue.", length=5).label == "contradicted"
+
+
+def test_when_it_is_offered() -> None:
+    one, two = context_of("用10字描述", "海。"), context_of("用10字描述", "海。", sentences=2)
+    assert [word_count.when(one, one.sentence(index)) for index in (0, 1)] == [True, True]
+    assert [word_count.when(two, two.sentence(index)) for index in (0, 1, 2)] == [True, False, False]
+    none = context_of("描述大海", "海。")
+    assert not word_count.when(none, none.sentence(0))
+
+
+@given(st.text() | st.text("0123456789十百一字个不超过至少到-words in between and ", max_size=40), st.text())
+def test_any_text_gives_a_label_or_a_tool_error(question: str, response: str) -> None:
+    try:
+        result = call(question, response)
+    except ToolError:
+        assert length_requirement(question) is None
+    else:
+        assert result.label in ("supported", "contradicted")

@@ -1,0 +1,98 @@
+"""Whether a response solves a word problem: worked out anew from the question alone, and judged as a teacher would.
+
+Formulas are sampled without the response in sight, so that one which gives the stated answer is evidence and not an
+echo. A small model often fails to find the formula, so that none agrees says less; the judgement is a scored choice.
+Both go into one probability by logistic regression (`docs/calibration.md` has its data and how to fit it again).
+"""
+
+import math
+from fractions import Fraction
+
+from ..errors import ToolError
+from ..prompts import conversation
+from ..protocols import ToolContext
+from ..types import Evidence, Label, ToolResult
+from ._answer import final_answer
+from ._arithmetic import evaluate
+from ._numbers import Number, matches, show
+
+SAMPLES = 4
+TEMPERATURE = 0.6
+FORMULA = "root ::= [0-9.+*/() %-]{1,100}"
+SUPPORTED, CONTRADICTED = 0.45, 0.55  # probabilities of being wrong; between them nothing is decided
+INTERCEPT, JUDGED, AGREES, AGREES_MORE = 2.1, 1.7, -0.85, -2.65
+
+_OBSERVATION = {
+    "en": "worked out anew from the question, {agreeing} of {n} formulas give {stated}{others}; judged wrong with {p:.0%}",
+    "zh": "只根据题目重新列式，{n} 个算式中有 {agreeing} 个得到 {stated}{others}；判断为错的概率 {p:.0%}",
+}
+_OTHERS = {"en": " (others: {values})", "zh": "（其余得到：{values}）"}
+
+
+async def check_answer(context: ToolContext) -> ToolResult:
+    """The label of a response as the answer to the problem in the question; None where it is open.
+
+    Raises ToolError where the response states no number.
+    """
+    stated = final_answer(context.response)
+    if not stated:
+        raise ToolError("the response states no number" if context.language == "en" else "回复中没有数字")
+    formulas = await _formulas(context)
+    agreeing = [formula for formula, value in formulas if any(matches(value, number) for number in stated)]
+    judged = await _judged_wrong(context)
+    wrong = _probability(judged, len(agreeing))
+    label: Label | None = "supported" if wrong < SUPPORTED else "contradicted" if wrong > CONTRADICTED else None
+    observation = _describe(context, formulas, stated, len(agreeing), wrong)
+    span = stated[-1].span
+    evidence = [Evidence(source="calculator", text=observation, span=span, score=1 - wrong)]
+    evidence += [
+        Evidence(source="calculator", text=f"{formula} = {stated[-1].text}", span=span) for formula in agreeing[:1]
+    ]
+    return ToolResult(
+        observation=observation, label=label, confidence=max(wrong, 1 - wrong), evidence=tuple(evidence)
+    )
+
+
+async def _formulas(context: ToolContext) -> list[tuple[str, Fraction]]:
+    """Sampled formulas that can be computed, with their values."""
+    generation = await context.model.generate(
+        conversation("formula", context.language, question=context.question),
+        stop=["\n"],
+        grammar=FORMULA,
+        max_tokens=60,
+        temperature=TEMPERATURE,
+        samples=SAMPLES,
+    )
+    found: list[tuple[str, Fraction]] = []
+    for text in generation.texts:
+        try:
+            found.append((text.strip(), evaluate(text.strip()).number))
+        except ToolError:
+            continue
+    return found
+
+
+async def _judged_wrong(context: ToolContext) -> float:
+    choices = {"en": ["Yes", "No"], "zh": ["是", "否"]}[context.language]
+    messages = conversation("problem", context.language, question=context.question, response=context.response)
+    choice = await context.model.choose(messages, choices)
+    return choice.probabilities[choices[1]]
+
+
+def _probability(judged: float, agreeing: int) -> float:
+    """That the answer is wrong, given the judgement and the number of formulas that give it."""
+    clipped = min(max(judged, 1e-6), 1 - 1e-6)
+    log_odds = INTERCEPT + JUDGED * math.log(clipped / (1 - clipped))
+    log_odds += AGREES * (agreeing > 0) + AGREES_MORE * max(0, agreeing - 1)
+    return 1 / (1 + math.exp(-log_odds))
+
+
+def _describe(
+    context: ToolContext, formulas: list[tuple[str, Fraction]], stated: list[Number], agreeing: int, wrong: float
+) -> str:
+    language = context.language
+    values = {show(value): None for _, value in formulas if not any(matches(value, number) for number in stated)}
+    others = _OTHERS[language].format(values=", ".join(list(values)[:3])) if values else ""
+    return _OBSERVATION[language].format(
+        agreeing=agreeing, n=len(formulas), stated=stated[-1].text, others=others, p=wrong
+    )
