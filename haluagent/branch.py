@@ -75,36 +75,40 @@ class Detective:
 
 async def verify(detective: Detective, sentence: Sentence, model: Meter) -> MemoryEntry:
     """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
-    specific, general = fitting_tools(detective, sentence, model)
-    if not specific and all(item.system for item in general):
+    offered, later = fitting_tools(detective, sentence, model)
+    if all(item.system for item in offered):
         reason = render("reason", detective.task.language, kind="no_tool", detail="")
         return await _unverified(detective, sentence, reason, model)
-    branch = _Branch(detective, sentence, model, specific, general)
+    branch = _Branch(detective, sentence, model, offered, later)
     return await branch.run()
 
 
 def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tuple[list[Tool], list[Tool]]:
-    """The specific tools that could decide something about a sentence, and the general ones, with `get_answer`.
+    """The tools to offer for a sentence, and those for when they could not decide.
 
-    Where a specific tool has something to decide there is a claim, so it comes first: only where it could not
-    decide are the others offered.
+    Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
+    `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`.
     """
     context = detective.context(model)
     tools = [item for item in detective.registry if not item.system and item.when(context, sentence)]
+    specific = [item for item in tools if not item.general]
     general = [item for item in tools if item.general]
-    return [item for item in tools if not item.general], [*general, detective.registry["get_answer"]]
+    if specific:
+        return specific, general if context.reference else []
+    return [*general, detective.registry["get_answer"]], []
 
 
 class _Branch:
     def __init__(
-        self, detective: Detective, sentence: Sentence, model: Meter, specific: list[Tool], general: list[Tool]
+        self, detective: Detective, sentence: Sentence, model: Meter, offered: list[Tool], later: list[Tool]
     ) -> None:
         self.detective = detective
         self.sentence = sentence
         self.model = model
         self.language = detective.task.language
-        self.offered = specific or general
-        self.later = general if specific else []
+        self.offered = offered
+        self.later = later
+        self.failed: set[str] = set()
         self.messages: list[Message] = detective.task.messages(sentence)
         self.format_errors = 0
         self.last_observation = ""
@@ -118,7 +122,7 @@ class _Branch:
                 return await self.give_up("format_errors")
             if turn.call in seen:
                 self.withdraw(turn.call.name)
-                self.answer(turn, render("reason", self.language, kind="repeated", detail=""))
+                self.reply_to(turn, render("reason", self.language, kind="repeated", detail=""))
             else:
                 seen.append(turn.call)
                 if entry := await self.act(turn, before):
@@ -136,11 +140,13 @@ class _Branch:
             return self.detective.record(entry_of(self.sentence, step.call, step.result))
         if step.result:  # it could not decide, and would not the next time
             self.withdraw(turn.call.name)
+        else:
+            self.failed.add(turn.call.name)
         self.answer(turn, step.result.observation if step.result else step.error or "")
         return None
 
     def withdraw(self, name: str) -> None:
-        """Offer a tool no more: it has nothing new to say here. After the last specific tool come the general ones."""
+        """Offer a tool no more: it has nothing new to say here. After the last come the `later` ones."""
         self.offered = [item for item in self.offered if item.system or item.name != name]
         if not self.offered:
             self.offered, self.later = self.later, []
@@ -151,7 +157,7 @@ class _Branch:
             generation = await self.model.generate(
                 self.messages,
                 stop=["\n" + mark.strip() for mark in wire.OBSERVATION.values()],
-                grammar=wire.grammar(self.offered, [self.sentence.name], self.language),
+                grammar=wire.grammar(self.offered, [self.sentence.name], self.language, self.failed),
                 max_tokens=TURN_TOKENS,
             )
             try:
@@ -174,6 +180,9 @@ class _Branch:
 
     def answer(self, turn: wire.Turn, observation: str) -> None:
         self.last_observation = observation
+        self.reply_to(turn, observation)
+
+    def reply_to(self, turn: wire.Turn, observation: str) -> None:
         marks = wire.THOUGHT[self.language], wire.ACTION[self.language]
         self.reply(f"{marks[0]}{turn.thought}\n{marks[1]}{wire.write_call(turn.call)}", observation)
 

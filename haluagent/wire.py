@@ -8,7 +8,7 @@ An argument may point instead of copy: `sentence=S3`.
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -45,14 +45,19 @@ def write_call(call: ToolCall) -> str:
     return f"{call.name}({', '.join(parts)})"
 
 
-def grammar(tools: Iterable[Tool], pointers: Sequence[str], language: Language) -> str:
-    """GBNF for one turn: a short thought, then a call of one of `tools` whose sentence is one of `pointers`."""
+def grammar(
+    tools: Iterable[Tool], pointers: Sequence[str], language: Language, complete: Collection[str] = ()
+) -> str:
+    """GBNF for one turn: a short thought, then a call of one of `tools` whose sentence is one of `pointers`.
+
+    Arguments with a default may be left out, but not in a call of a tool that `complete` names.
+    """
     offered = list(tools)
     rules = [
         f"root ::= {_literal(THOUGHT[language])} thought {_literal(chr(10) + ACTION[language])} call",
         f"thought ::= [^\\n]{{1,{THOUGHT_CHARACTERS}}}",
         "call ::= " + " | ".join(_rule_name(item) for item in offered),
-        *(f"{_rule_name(item)} ::= {_call_rule(item)}" for item in offered),
+        *(f"{_rule_name(item)} ::= {_call_rule(item, item.name in complete)}" for item in offered),
         "pointer ::= " + " | ".join(map(_literal, pointers)),
         f'string ::= "\\"" char{{1,{STRING_CHARACTERS}}} "\\""',
         'char ::= [^"\\\\\\n\\r] | "\\\\" ["\\\\n]',
@@ -72,12 +77,12 @@ def _rule_name(item: Tool) -> str:
     return "tool-" + item.name.replace("_", "-")
 
 
-def _call_rule(item: Tool) -> str:
+def _call_rule(item: Tool, complete: bool) -> str:
     parts: list[str] = [_literal(f"{item.name}(")]
     hints = get_type_hints(item.run)
     for position, (name, parameter) in enumerate(item.parameters.items()):
         argument = f"{_literal(('' if position == 0 else ', ') + name + '=')} {_value_rule(hints[name])}"
-        required = parameter.default is parameter.empty
+        required = complete or parameter.default is parameter.empty
         parts.append(argument if required else f"({argument})?")
     return " ".join([*parts, _literal(")")])
 

@@ -36,7 +36,8 @@ def final_answer(response: str) -> list[Number]:
     """The numbers of the response's final answer, with spans into it; empty where it states no number.
 
     These are the numbers in the last `\\boxed{}`; else in the last sentence that has a number and a word such as 答 or
-    therefore; else in the last sentence with a number. Where that sentence states equations, their last result.
+    therefore; else in the last sentence with a number. Where that sentence states equations, their last
+    result and what follows it.
     """
     boxed = list(_BOXED.finditer(response))
     if boxed and (numbers := _inside(response, boxed[-1].span(1))):
@@ -47,7 +48,8 @@ def final_answer(response: str) -> list[Number]:
         return []
     span = (marked or pieces)[-1]
     results = [_moved(number, span[0]) for number in stated_results(response[slice(*span)])]
-    return results[-1:] or _inside(response, span)
+    numbers = _inside(response, span)
+    return [number for number in numbers if not results or number.span[0] >= results[-1].span[0]]
 
 
 def _inside(text: str, span: Span) -> list[Number]:

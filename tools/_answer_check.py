@@ -14,7 +14,7 @@ from ..protocols import ToolContext
 from ..types import Evidence, Label, ToolResult
 from ._answer import final_answer
 from ._arithmetic import evaluate
-from ._numbers import Number, matches, show
+from ._numbers import Number, find_numbers, matches, show
 
 SAMPLES = 4
 TEMPERATURE = 0.6
@@ -34,7 +34,9 @@ async def check_answer(context: ToolContext) -> ToolResult:
 
     Raises ToolError where the response states no number.
     """
-    stated = final_answer(context.response)
+    numbers = final_answer(context.response)
+    given = {number.value for number in find_numbers(context.question)}
+    stated = [number for number in numbers if number.value not in given] or numbers
     if not stated:
         raise ToolError("the response states no number" if context.language == "en" else "回复中没有数字")
     formulas = await _formulas(context)

@@ -48,12 +48,17 @@ def find_equations(text: str) -> list[Equation]:
     """
     found: list[Equation] = []
     for left, right, sign in _pairs(tokenize(text)):
-        if not (left.has_operator or right.has_operator):
+        if not (_calculates(left) or _calculates(right)):
             continue  # a name and its value, or one unit in another
         found.append(_check(text, left, right, sign))
         if len(found) == MAX_EQUATIONS:
             break
     return found
+
+
+def _calculates(side: Side) -> bool:
+    """Whether there is something to work out: an operator, or a multiple of an unknown (`24x`)."""
+    return side.has_operator or (bool(side.unknowns) and any(token.kind == "number" for token in side.tokens))
 
 
 def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Side, Side, Token]]:

@@ -17,6 +17,7 @@ from ._equations import Equation, find_equations
 from ._notation import OPERATOR_WORDS, tokenize
 from ._numbers import Number, find_numbers, matches, show
 from ._plain import words
+from ._unknowns import agrees, assigned, solved
 
 __all__ = ["calculator", "final_answer", "stated_results"]
 
@@ -46,6 +47,11 @@ _TEXTS: dict[str, dict[Language, str]] = {
     "mismatch": {
         "en": "{formula} = {value}, not {stated}; a formula of the model's own does not decide",
         "zh": "{formula} = {value}，不是 {stated}；模型自己列的算式不足以判定",
+    },
+    "solution": {"en": "{equation} has the solution {value}, as stated", "zh": "{equation} 的解是 {value}，与所写一致"},
+    "no solution": {
+        "en": "{equation} has the solution {value}, but the response says {stated}",
+        "zh": "{equation} 的解是 {value}，但回答写的是 {stated}",
     },
     "traced": {"en": "{number} is the result in {name}", "zh": "{number} 是 {name} 的计算结果"},
     "given": {"en": "{number} is given in the question", "zh": "{number} 是题目给出的"},
@@ -143,6 +149,8 @@ def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult
     wrong = [equation for equation in equations if equation.holds is False]
     if wrong:
         return _result("contradicted", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in wrong])
+    if checked := _solve_stated(context, sentence, equations):
+        return checked
     right = [equation for equation in equations if equation.holds]
     if right:
         return _result("supported", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in right])
@@ -171,6 +179,27 @@ def _evidence(context: ToolContext, sentence: Sentence, equation: Equation) -> E
 
 def _moved(span: Span, offset: int) -> Span:
     return span[0] + offset, span[1] + offset
+
+
+def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equation]) -> ToolResult | None:
+    """The label of a sentence with an equation whose unknown the response gives a value, from solving it."""
+    values = assigned(context.response)
+    for equation in equations:
+        known = solved(equation, values)
+        if known is None or not known[1]:
+            continue
+        number, found = known
+        key = "solution" if agrees(number, found) else "no solution"
+        text = _say(
+            context.language,
+            key,
+            equation=f"{equation.left} = {equation.right}",
+            value=", ".join(map(show, found)),
+            stated=number.text,
+        )
+        evidence = Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
+        return _result("supported" if key == "solution" else "contradicted", STATED_CONFIDENCE, [evidence])
+    return None
 
 
 def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
