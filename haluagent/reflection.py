@@ -4,13 +4,12 @@ Every revision keeps the label it replaced and the reason.
 """
 
 from .branch import Detective
-from .errors import FormatError, ToolError
 from .events import Revised
 from .limits import Meter
 from .prompts import render
 from .tools._numbers import Number, find_numbers
 from .tools.calculator import stated_results
-from .tools.match import judge, quoted
+from .tools.match import judge
 from .types import Evidence, Label, MemoryEntry
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
@@ -20,26 +19,18 @@ async def reflect(detective: Detective, model: Meter) -> None:
     if detective.task.reference is not None:
         for entry in detective.memory.entries():
             if entry.sentence.index > 0:
-                await _local(detective, entry, detective.task.reference, model)
+                await _local(detective, entry, model)
     _global(detective)
 
 
-async def _local(detective: Detective, entry: MemoryEntry, reference: str, model: Meter) -> None:
-    """A sentence that stands in the reference word for word is not contradicted by it, whatever the model judged.
-    A sentence that another tool found right (its arithmetic, its dates) must also not go against the reference."""
-    if entry.tool == "match" and entry.label == "contradicted":
-        if span := quoted(entry.sentence.text, reference):
-            evidence = Evidence(source="reference", text=reference[slice(*span)], span=span)
-            reason = render("reason", detective.task.language, kind="quoted", detail="")
-            _revise(detective, entry, "supported", reason, 0.9, (evidence,))
-    elif entry.tool != "match" and entry.label == "supported":
-        try:
-            result = await judge(detective.context(model), entry.sentence)
-        except (FormatError, ToolError):
-            return
-        detective.read.extend(result.read)
-        if result.label == "contradicted" and result.confidence > SURE:
-            _revise(detective, entry, "contradicted", result.observation, result.confidence, result.evidence)
+async def _local(detective: Detective, entry: MemoryEntry, model: Meter) -> None:
+    """A sentence that another tool found right (its arithmetic, its dates) must also not go against the reference."""
+    if entry.tool == "match" or entry.label != "supported":
+        return
+    result = await judge(detective.context(model), entry.sentence)
+    detective.read.extend(result.read)
+    if result.label == "contradicted" and result.confidence > SURE:
+        _revise(detective, entry, "contradicted", result.observation, result.confidence, result.evidence)
 
 
 def _global(detective: Detective) -> None:

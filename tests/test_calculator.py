@@ -1,11 +1,11 @@
-"""The calculator: stated equations first, then a formula of known numbers."""
+"""The calculator: stated equations first, then where a number comes from, then a formula of known numbers."""
 
 import asyncio
 from typing import Any
 
 import pytest
-from haluagent.tools.calculator import calculator, final_answer, stated_results
-from hypothesis import given, settings
+from haluagent.tools.calculator import calculator, final_answer, is_problem, stated_results
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from haluagent.errors import FormatError, ToolError
@@ -14,14 +14,15 @@ from haluagent.registry import Registry
 from haluagent.types import Language, Sentence, ToolCall, ToolResult
 
 BOTTLES = "A crate holds 15 bottles. How many bottles are in 6 crates?"
+DESCRIBE = "A crate holds 15 bottles and a pallet 6 crates. Describe a pallet."  # no problem to solve
 
 
-def context_of(question: str, sentences: list[str], language: Language = "en") -> ToolContext:
+def context_of(question: str, sentences: list[str], language: Language = "en", model: Any = None) -> ToolContext:
+    """Without a model, so that a check which asks one breaks."""
     response, parts = " ".join(sentences), list[Sentence]()
     for index, text in enumerate(sentences, start=1):
         start = parts[-1].span[1] + 1 if parts else 0
         parts.append(Sentence(index=index, text=text, span=(start, start + len(text))))
-    model: Any = object()  # this tool calls no model
     return ToolContext(question=question, response=response, language=language, sentences=parts, model=model)
 
 
@@ -39,78 +40,223 @@ def test_a_wrong_stated_equation_is_contradicted_where_it_stands() -> None:
     assert context.response[slice(*evidence.span)] == "0.2 + 0.68 + 0.2 = 1.1"
 
 
-def test_a_right_stated_equation_is_not_overruled_by_a_formula() -> None:
-    context = context_of(BOTTLES, ["15 x 6 = 90 bottles."])
+@pytest.mark.parametrize("question", [BOTTLES, DESCRIBE])
+def test_a_right_stated_equation_is_not_overruled_by_a_formula(question: str) -> None:
+    context = context_of(question, ["15 x 6 = 90 bottles."])
     for formula in (None, "15 + 6"):
         assert (call(context, 1, formula).label, call(context, 1, formula).confidence) == ("supported", 0.97)
 
 
+def test_a_wrong_equation_is_not_saved_by_a_number_from_elsewhere() -> None:
+    context = context_of(BOTTLES, ["15 x 6 = 90.", "So 15 + 6 = 90 bottles."])
+    assert call(context, 2, "15*6").label == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("solution", "label", "says"),
+    [
+        ("x = 15", "supported", "38 = 3x - 7 has the solution 15, as stated"),
+        ("x = 14", "contradicted", "38 = 3x - 7 has the solution 15, but the response says 14"),
+    ],
+)
+def test_an_equation_with_an_unknown_is_solved(solution: str, label: str, says: str) -> None:
+    context = context_of(DESCRIBE, ["38 = 3x - 7.", f"So {solution}."])
+    result = call(context, 1)
+    assert (result.label, result.observation) == (label, says)
+    span = result.evidence[0].span
+    assert span is not None and context.response[slice(*span)] == "38 = 3x - 7"
+
+
+@pytest.mark.parametrize("sentences", [["There are {}."], ["We multiply.", "There are {}."]])
 @pytest.mark.parametrize(
     ("formula", "stated", "label", "confidence"),
     [
-        ("15*6", "There are 90 bottles.", "supported", 0.75),
-        ("15*6", "There are ninety bottles.", "supported", 0.75),
-        ("x = 15 * 6", "There are 90 bottles.", "supported", 0.75),
-        ("15*6=80", "There are 90 bottles.", "supported", 0.75),
-        ("15*6", "There are 80 bottles.", "contradicted", 0.6),
+        ("15*6", "90 bottles", "supported", 0.75),
+        ("15*6", "ninety bottles", "supported", 0.75),
+        ("x = 15 * 6", "90 bottles", "supported", 0.75),
+        ("15*6=80", "90 bottles", "supported", 0.75),
+        ("15*6", "80 bottles", "unverified", 0.5),
+        ("15*6=80", "80 bottles", "unverified", 0.5),
     ],
 )
 def test_a_formula_is_compared_with_what_the_sentence_states(
-    formula: str, stated: str, label: str, confidence: float
+    sentences: list[str], formula: str, stated: str, label: str, confidence: float
 ) -> None:
-    result = call(context_of(BOTTLES, [stated]), 1, formula)
+    question = BOTTLES if len(sentences) > 1 else DESCRIBE
+    context = context_of(question, [text.format(stated) for text in sentences])
+    result = call(context, len(sentences), formula)
     assert (result.label, result.confidence) == (label, confidence)
+    (evidence,) = result.evidence
+    assert evidence.span is not None and context.response[slice(*evidence.span)] == stated.split()[0]
 
 
-def test_index_zero_compares_with_the_final_answer() -> None:
-    context = context_of(BOTTLES, ["One crate has 15 bottles.", "So there are 80 bottles."])
-    result = call(context, 0, "15*6")
-    assert result.label == "contradicted" and result.observation == "15*6 = 90, but the response says 80"
-    assert result.evidence[0].span is not None and context.response[slice(*result.evidence[0].span)] == "80"
+def test_a_formula_that_does_not_fit_says_that_it_decides_nothing() -> None:
+    result = call(context_of(DESCRIBE, ["There are 80 bottles."]), 1, "15*6")
+    assert result.observation == "15*6 = 90, not 80; a formula of the model's own does not decide"
+    result = call(context_of("一箱15瓶，6箱一垛。请介绍。", ["一垛有80瓶。"], "zh"), 1, "15*6")
+    assert result.observation == "15*6 = 90，不是 80；模型自己列的算式不足以判定"
 
 
-def test_index_zero_with_a_formula_looks_beyond_a_right_equation() -> None:
-    context = context_of(BOTTLES, ["15 + 6 = 21.", "So there are 21 bottles."])
-    assert call(context, 0, "15*6").label == "contradicted"
+def test_a_number_is_traced_to_the_sentence_that_calculates_it() -> None:
+    context = context_of(BOTTLES, ["15 x 6 = 90 bottles.", "These 90 fill 6 crates.", "So it is 90."])
+    result = call(context, 2)
+    assert (result.label, result.confidence) == ("supported", 0.75)
+    assert result.evidence[0].text == "90 is the result in S1"
+    assert result.evidence[0].source == "response" and result.evidence[0].span is not None
+    assert context.response[slice(*result.evidence[0].span)] == "90"
+    assert [item.source for item in result.evidence] == ["response", "question"]
 
 
+def test_a_number_is_traced_to_the_question() -> None:
+    context = context_of("一箱15瓶，6箱一共有多少瓶？", ["每箱有15瓶。", "15×6=90瓶。"], "zh")
+    result = call(context, 1)
+    (evidence,) = result.evidence
+    assert (result.label, evidence.text) == ("supported", "15 是题目给出的")
+    assert evidence.source == "question" and evidence.span is not None
+    assert context.question[slice(*evidence.span)] == "15"
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["15 x 6 = 80 bottles.", "So there are 80 bottles."],  # wrongly calculated
+        ["15 x 6 = 90 bottles.", "So there are 80 bottles."],  # calculated nowhere
+        ["15 x 6 = 90 bottles.", "So there are 90 bottles and 7 lids."],  # one of two
+        ["We count the crates.", "So there are 15 bottles."],  # given, but as the answer
+    ],
+)
+def test_a_number_from_nowhere_is_not_traced(sentences: list[str]) -> None:
+    with pytest.raises(ToolError, match="formula"):
+        call(context_of(BOTTLES, sentences), 2)
+
+
+@pytest.mark.xfail(strict=True, reason="a sentence that calculates nothing passes as having calculated rightly")
+@pytest.mark.parametrize("first", ["Total = 80 bottles.", "x * 3 = 80 bottles."])
+def test_a_number_that_is_only_stated_is_not_a_result(first: str) -> None:
+    with pytest.raises(ToolError, match="formula"):
+        call(context_of(BOTTLES, [first, "So there are 80 bottles."]), 2)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "label"),
+    [
+        (["One crate has 15 bottles.", "So there are 80 bottles."], "contradicted"),
+        (["15 + 6 = 21.", "So there are 21 bottles."], "contradicted"),  # a right equation, but not of this problem
+        (["15 x 6 = 90.", "So there are 90 bottles."], "supported"),
+    ],
+)
+def test_index_zero_works_the_problem_out_anew(scripted: Any, sentences: list[str], label: str) -> None:
+    model = scripted(lambda messages: "15*6", choose=0.6 if label == "supported" else 0.2)
+    context = context_of(BOTTLES, sentences, model=model)
+    result = call(context, 0)
+    assert result.label == label
+    span = result.evidence[0].span
+    assert span is not None and context.response[slice(*span)] == sentences[1].split()[3]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences", "asked"),
+    [
+        (BOTTLES, ["90"], True),  # a bare answer to a problem
+        (BOTTLES, ["15 x 6 = 90"], False),
+        (BOTTLES, ["We multiply.", "It is 90."], False),
+        (DESCRIBE, ["There are 90 bottles."], False),
+    ],
+)
+def test_only_a_bare_answer_to_a_problem_is_worked_out_anew(
+    scripted: Any, question: str, sentences: list[str], asked: bool
+) -> None:
+    model = scripted(lambda messages: "15*6")
+    context = context_of(question, sentences, model=model)
+    assert call(context, len(sentences), "15*6").label == "supported"
+    assert bool(model.seen) is asked
+
+
+@pytest.mark.parametrize("sentences", [["There are 90 bottles."], ["We multiply.", "There are 90 bottles."]])
 @pytest.mark.parametrize("formula", ["15*7*5", "15*6+44", "0.37*15"])
-def test_numbers_from_nowhere_are_refused(formula: str) -> None:
+def test_numbers_from_nowhere_are_refused(sentences: list[str], formula: str) -> None:
+    question = BOTTLES if len(sentences) > 1 else DESCRIBE
     with pytest.raises(FormatError, match="neither the question nor the response"):
-        call(context_of(BOTTLES, ["There are 90 bottles."]), 1, formula)
+        call(context_of(question, sentences), len(sentences), formula)
 
 
 def test_usual_constants_and_numbers_in_words_are_known() -> None:
-    context = context_of("小明有三箱苹果，每箱二十个，吃了百分之二十，还剩多少个？", ["还剩48个。"], "zh")
-    assert call(context, 1, "3*20*(1-20%)").label == "supported"
-    assert call(context, 1, "3*20*0.8").label == "supported"
+    question = "小明有三箱苹果，每箱二十个，吃了百分之二十，还剩多少个？"
+    context = context_of(question, ["先求总数。", "还剩48个。"], "zh")
+    assert call(context, 2, "3*20*(1-20%)").label == "supported"
+    assert call(context, 2, "3*20*0.8").label == "supported"
 
 
+@pytest.mark.parametrize("sentences", [["There are 90 bottles."], ["We multiply.", "There are 90 bottles."]])
 @pytest.mark.parametrize("formula", ["", "bottles", "15/0", "9**9**9", "__import__('os')", "(1).__class__", "15*"])
-def test_what_cannot_be_calculated_is_an_error_never_a_label(formula: str) -> None:
+def test_what_cannot_be_calculated_is_an_error_never_a_label(sentences: list[str], formula: str) -> None:
+    question = BOTTLES if len(sentences) > 1 else DESCRIBE
     with pytest.raises((ToolError, FormatError)):
-        call(context_of(BOTTLES, ["There are 90 bottles."]), 1, formula)
+        call(context_of(question, sentences), len(sentences), formula)
 
 
 def test_without_equation_and_formula_it_asks_for_one() -> None:
+    context = context_of(DESCRIBE, ["There are 90 bottles.", "There are bottles."])
     with pytest.raises(ToolError, match="formula"):
-        call(context_of(BOTTLES, ["There are 90 bottles."]))
+        call(context)
     with pytest.raises(FormatError, match="calculates nothing"):
-        call(context_of(BOTTLES, ["There are 90 bottles."]), 1, "90")
+        call(context, 1, "90")
+    with pytest.raises(ToolError, match="S2 states no number"):
+        call(context, 2, "15*6")
 
 
-def test_when_it_is_offered() -> None:
-    context = context_of(BOTTLES, ["We multiply.", "15 x 6 = 90."])
-    assert [calculator.when(context, context.sentence(index)) for index in (0, 1, 2)] == [True, False, True]
-    one = context_of(BOTTLES, ["15 x 6 = 90."])
-    assert not calculator.when(one, one.sentence(0))
-    no_numbers = context_of("Who wrote it?", ["In 1843.", "By 2 people."])
-    assert not calculator.when(no_numbers, no_numbers.sentence(0))
+def offered(context: ToolContext) -> list[int]:
+    indices = (0, *(sentence.index for sentence in context.sentences))
+    return [index for index in indices if calculator.when(context, context.sentence(index))]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences", "where"),
+    [
+        (BOTTLES, ["We multiply.", "15 x 6 = 90."], [0, 2]),
+        (BOTTLES, ["We multiply.", "It is 90."], [0, 2]),
+        (BOTTLES, ["15 x 6 = 90."], [0, 1]),
+        (BOTTLES, ["There are 90 bottles."], [1]),  # a bare answer is the whole response
+        (BOTTLES, ["We multiply.", "Many."], []),
+        (DESCRIBE, ["There are 90 bottles.", "15 x 6 = 90."], [2]),
+        ("Who wrote it?", ["In 1843.", "By 2 people."], []),
+    ],
+)
+def test_when_it_is_offered(question: str, sentences: list[str], where: list[int]) -> None:
+    assert offered(context_of(question, sentences)) == where
+
+
+@pytest.mark.parametrize(
+    ("question", "problem"),
+    [
+        (BOTTLES, True),
+        ("一箱15瓶，6箱一共有多少瓶？", True),
+        ("What is 15 * 6?", True),
+        ("计算 15×6。", True),
+        ("A crate holds 15 bottles. How many bottles is that?", False),  # one number
+        ("A crate holds 15 of 90 bottles. How many crates are there, and how many bottles?", False),  # two questions
+        ("How many days are there from 2020-02-01 to 2020-03-01?", False),
+        ("从2020年2月1日到2020年3月1日共有多少天？", False),
+        (DESCRIBE, False),
+        ("Who won in 1930 and 1934?", False),
+        pytest.param(
+            "写一段文字，要求分3段，用300字。", False,
+            marks=pytest.mark.xfail(strict=True, reason="the 求 of 要求 asks for no quantity"),
+        ),
+        pytest.param(
+            "Summarize the findings of 2 studies with 30 patients.", False,
+            marks=pytest.mark.xfail(strict=True, reason="`find` is also found inside a word"),
+        ),
+    ],
+)  # fmt: skip
+def test_is_problem(question: str, problem: bool) -> None:
+    assert is_problem(context_of(question, ["x"])) is problem
 
 
 @pytest.mark.parametrize("demo", calculator.demos, ids=lambda demo: demo.language)
 def test_the_demos_are_what_the_tool_answers(demo: Any) -> None:
     context = context_of(demo.question, [demo.response], demo.language)
+    assert calculator.when(context, context.sentence(1))
     formula = "15*6" if "formula" in demo.call else None
     arguments = {"sentence": "S1"} | ({"formula": formula} if formula else {})
     result = asyncio.run(Registry([calculator]).call(ToolCall(name="calculator", arguments=arguments), context))
@@ -140,18 +286,24 @@ def test_stated_results() -> None:
     assert stated_results("12 apples") == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.text(max_size=40),
+    st.text(max_size=40) | st.just(BOTTLES),
     st.text(max_size=40) | st.text("0123456789+-*/=%().x ", max_size=30),
     st.text("0156+-*/=()x ", max_size=20),
+    st.floats(0, 1),
 )
-def test_any_text_gives_a_label_with_evidence_or_an_error(question: str, response: str, formula: str) -> None:
-    context = context_of(question, [response])
-    calculator.when(context, context.sentence(1))
+def test_any_text_gives_a_label_with_evidence_or_an_error(
+    scripted: Any, question: str, response: str, formula: str, right: float
+) -> None:
+    context = context_of(question, [response], model=scripted(lambda messages: formula, choose=right))
     final_answer(response)
-    try:
-        result = call(context, 1, formula)
-    except (ToolError, FormatError):
-        return
-    assert result.label in ("supported", "contradicted") and result.evidence and result.observation
+    for index in (0, 1):
+        calculator.when(context, context.sentence(index))
+        try:
+            result = call(context, index, formula)
+        except (ToolError, FormatError):
+            continue
+        assert result.label in ("supported", "contradicted", "unverified", None)
+        assert result.evidence and result.observation and 0.5 <= result.confidence <= 1
+        assert all(item.span is not None for item in result.evidence)

@@ -20,7 +20,7 @@ SAMPLES = 4
 TEMPERATURE = 0.6
 FORMULA = "root ::= [0-9.+*/() %-]{1,100}"
 SUPPORTED, CONTRADICTED = 0.45, 0.55  # probabilities of being wrong; between them nothing is decided
-INTERCEPT, JUDGED, AGREES, AGREES_MORE = 2.1, 1.7, -0.85, -2.65
+INTERCEPT, JUDGED, AGREES, AGREES_MORE = 1.35, 0.8, -1.0, -1.6
 
 _OBSERVATION = {
     "en": "worked out anew from the question, {agreeing} of {n} formulas give {stated}{others}; judged wrong with {p:.0%}",
@@ -85,7 +85,7 @@ def _probability(judged: float, agreeing: int) -> float:
     """That the answer is wrong, given the judgement and the number of formulas that give it."""
     clipped = min(max(judged, 1e-6), 1 - 1e-6)
     log_odds = INTERCEPT + JUDGED * math.log(clipped / (1 - clipped))
-    log_odds += AGREES * (agreeing > 0) + AGREES_MORE * max(0, agreeing - 1)
+    log_odds += AGREES * (agreeing > 0) + AGREES_MORE * (agreeing > 1)
     return 1 / (1 + math.exp(-log_odds))
 
 

@@ -7,6 +7,7 @@ cannot be computed, never a wrong one.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from ..errors import ToolError
 from ..types import Span
@@ -46,6 +47,11 @@ def find_equations(text: str) -> list[Equation]:
 
     May start a child process for π, roots and unknowns; blocking.
     """
+    return list(_find_equations(text))
+
+
+@lru_cache(maxsize=4096)  # the sentences of a response are read again for each of them
+def _find_equations(text: str) -> tuple[Equation, ...]:
     found: list[Equation] = []
     for left, right, sign in _pairs(tokenize(text)):
         if not (_calculates(left) or _calculates(right)):
@@ -53,7 +59,7 @@ def find_equations(text: str) -> list[Equation]:
         found.append(_check(text, left, right, sign))
         if len(found) == MAX_EQUATIONS:
             break
-    return found
+    return tuple(found)
 
 
 def _calculates(side: Side) -> bool:

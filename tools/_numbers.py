@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from ..types import Span
 from ._numerals import ENGLISH_NUMBER, HAN_NUMBER, HAN_NUMERALS, HAN_SCALES, SCALES, read_english, read_han
@@ -63,6 +64,11 @@ _ABOUT_AFTER = re.compile(r"^\s*[^\s,，。;；]{0,4}?(?:左右|上下)|^\s*(?:[
 
 def find_numbers(text: str) -> list[Number]:
     """The numbers of `text` in order, none inside another. Ordinals (`第3`, `2nd`) and idioms (`一心一意`) are none."""
+    return list(_find_numbers(text))
+
+
+@lru_cache(maxsize=4096)  # the sentences of a response are read again for each of them
+def _find_numbers(text: str) -> tuple[Number, ...]:
     plain = Plain(text)
     found: list[tuple[int, int, Fraction, int | None, bool]] = []
     taken = bytearray(len(plain.text))
@@ -77,7 +83,7 @@ def find_numbers(text: str) -> list[Number]:
         before, after = _before(plain.text, start), plain.text[end : end + 12]
         about = bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
         numbers.append(Number(value, span, text[slice(*span)], decimals, percent, about))
-    return numbers
+    return tuple(numbers)
 
 
 def matches(value: Fraction, number: Number) -> bool:

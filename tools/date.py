@@ -50,8 +50,10 @@ _UNITS: dict[Language, dict[str, str]] = {
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
-    if sentence.index == 0 and not (len(context.sentences) > 1 and _BETWEEN.search(context.question)):
-        return False
+    if sentence.index == 0:  # only where no sentence states the days together with what they lie between
+        alone = len(context.sentences) < 2 or not _BETWEEN.search(context.question)
+        if alone or any(_can_decide(context, other) for other in context.sentences):
+            return False
     try:
         own, asked = find_dates(sentence.text), find_dates(context.question)
         durations = find_durations(sentence.text)

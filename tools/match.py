@@ -24,6 +24,7 @@ WINDOW_TOKENS = 1000
 SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
 QUOTED_WORDS, QUOTED_CHARACTERS = 5, 10  # what is shorter may stand in a text without being said by it
+QUOTED = 0.95
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
 
 _OBSERVATION = {
@@ -32,6 +33,7 @@ _OBSERVATION = {
         "contradicted": "the {where} does not support this ({p:.0%})",
         None: "the {where} does not decide this ({p:.0%})",
         "absent": "the reference says nothing about this",
+        "quoted": "the reference says this word for word",
         "number": "; {numbers} is not in it",
     },
     "zh": {
@@ -39,6 +41,7 @@ _OBSERVATION = {
         "contradicted": "{where}不支持这句话（{p:.0%}）",
         None: "{where}不足以判定这句话（{p:.0%}）",
         "absent": "参考资料没有提到这件事",
+        "quoted": "参考资料原文就是这样写的",
         "number": "；其中没有 {numbers}",
     },
 }
@@ -104,12 +107,19 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
     """A sentence against the reference: any window that is read may support it, and all must speak against it.
 
-    A bare answer is judged as the answer to the question, one sentence of several as a statement.
+    What stands in it word for word needs no judgement. A bare answer is judged as the answer to the question, one
+    sentence of several as a statement.
     Raises ToolError where there is no reference.
     """
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
+    if span := quoted(sentence.text, reference):
+        evidence = Evidence(source="reference", text=reference[slice(*span)], span=span, score=QUOTED)
+        observation = _OBSERVATION[context.language]["quoted"]
+        return ToolResult(
+            observation=observation, label="supported", confidence=QUOTED, evidence=(evidence,), read=(span,)
+        )
     wording: Wording = "answer" if len(context.sentences) == 1 else "statement"
     spans = _best_windows(context, reference, f"{context.question} {sentence.claim}")
     judged = [(await _ask(context, sentence, reference[slice(*span)], wording), span) for span in spans]

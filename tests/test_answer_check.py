@@ -1,0 +1,146 @@
+"""The answer to a word problem: formulas sampled blind, one scored judgement, one probability."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from haluagent.tools import _answer_check
+from haluagent.tools._answer_check import FORMULA, SAMPLES, _probability, check_answer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haluagent.errors import ToolError
+from haluagent.protocols import Generation, Message
+from haluagent.types import Language, ToolResult
+
+BOTTLES = "A crate holds 15 bottles. How many bottles are in 6 crates?"
+BOTTLES_ZH = "一箱有15瓶水，6箱一共有多少瓶水？"
+RIGHT, WRONG = "15*6", "15+6"
+
+Check = Callable[..., tuple[ToolResult, Any]]
+
+
+@pytest.fixture
+def check(scripted: Any, make_context: Any) -> Check:
+    """The result, and the model that was asked: it samples `formulas` and holds the answer for wrong with `judged`."""
+
+    class Sampling(scripted):  # type: ignore[misc, valid-type]
+        formulas: tuple[str, ...] = ()
+
+        async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
+            assert options["samples"] == SAMPLES and options["temperature"] > 0
+            generation: Generation = await super().generate(messages, **options)
+            return generation.model_copy(update={"texts": self.formulas})
+
+    def check(
+        formulas: Sequence[str], judged: float = 0.5, response: str = "There are 90 bottles.", language: Language = "en"
+    ) -> tuple[ToolResult, Any]:
+        model = Sampling(lambda messages: "", choose=1 - judged)
+        model.formulas = tuple(formulas)
+        question = BOTTLES if language == "en" else BOTTLES_ZH
+        context = make_context(question, response, language=language, model=model)
+        return asyncio.run(check_answer(context)), model
+
+    return check
+
+
+def wrong(result: ToolResult) -> float:
+    """The probability that the answer is wrong, from the result."""
+    score = result.evidence[0].score
+    assert score is not None
+    return 1 - score
+
+
+def test_formulas_that_agree_lower_the_probability_of_being_wrong(check: Check) -> None:
+    found = [wrong(check([RIGHT] * n + [WRONG] * (SAMPLES - n))[0]) for n in range(SAMPLES + 1)]
+    assert found[0] > found[1] > found[2]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(found))
+
+
+def test_that_none_agrees_raises_it(check: Check) -> None:
+    assert wrong(check([WRONG] * SAMPLES, judged=0.5)[0]) > 0.5
+    assert wrong(check([WRONG] * SAMPLES)[0]) == wrong(check([])[0])
+
+
+@pytest.mark.parametrize("bad", ["15/0", "15*/6", "", "()", "9**9**9", "__import__('os')", "bottles", "x = 90"])
+def test_what_cannot_be_computed_is_skipped_and_not_counted(check: Check, bad: str) -> None:
+    result, _ = check([bad, RIGHT, bad, RIGHT])
+    assert "2 of 2 formulas give 90" in result.observation
+    assert wrong(result) == wrong(check([RIGHT, RIGHT])[0])
+    assert "0 of 0 formulas" in check([bad] * SAMPLES)[0].observation
+
+
+def test_the_observation_says_what_came_out(check: Check) -> None:
+    result, _ = check([RIGHT, "6*15", WRONG, "15/6"])
+    assert result.observation == (
+        "worked out anew from the question, 2 of 4 formulas give 90 (others: 21, 2.5); "
+        f"judged wrong with {wrong(result):.0%}"
+    )
+    result, _ = check([RIGHT, WRONG, WRONG], 0.5, "一共有90瓶水。", "zh")
+    assert result.observation == (
+        f"只根据题目重新列式，3 个算式中有 1 个得到 90（其余得到：21）；判断为错的概率 {wrong(result):.0%}"
+    )
+
+
+@pytest.mark.parametrize(("language", "response", "says"), [("en", "Many.", "no number"), ("zh", "很多。", "没有数字")])
+def test_a_response_without_a_number_is_an_error(check: Check, language: Language, response: str, says: str) -> None:
+    with pytest.raises(ToolError, match=says):
+        check([RIGHT] * SAMPLES, 0.5, response, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "response"), [("en", "As marmalade shows, it is 90."), ("zh", "由此可见，答案是九十瓶。")]
+)
+def test_the_formulas_are_written_without_the_response_in_sight(
+    check: Check, language: Language, response: str
+) -> None:
+    _, model = check([RIGHT] * SAMPLES, 0.5, response, language)
+    blind, judging = (" ".join(message["content"] for message in messages) for messages in model.seen)
+    question = BOTTLES if language == "en" else BOTTLES_ZH
+    assert question in blind and response not in blind and response.split("，")[-1] not in blind
+    assert question in judging and response in judging
+    assert model.grammars == [FORMULA] and not any(character.isalpha() for character in FORMULA.partition("=")[2])
+
+
+@pytest.mark.parametrize(
+    ("probability", "label"),
+    [(0.0, "supported"), (0.44, "supported"), (0.46, None), (0.54, None), (0.56, "contradicted"), (1.0, "contradicted")],
+)
+def test_between_the_two_nothing_is_decided(
+    check: Check, monkeypatch: pytest.MonkeyPatch, probability: float, label: str | None
+) -> None:
+    monkeypatch.setattr(_answer_check, "_probability", lambda judged, agreeing: probability)
+    result, _ = check([RIGHT])
+    assert (result.label, result.confidence) == (label, max(probability, 1 - probability))
+
+
+@pytest.mark.parametrize(("formula", "judged", "label"), [(RIGHT, 0.1, "supported"), (WRONG, 0.9, "contradicted")])
+def test_where_both_say_the_same_it_is_decided(check: Check, formula: str, judged: float, label: str) -> None:
+    assert check([formula] * SAMPLES, judged)[0].label == label
+
+
+def test_the_evidence_points_at_the_answer_and_shows_a_formula(check: Check) -> None:
+    response = "Take 6 crates. So there are 90 bottles."
+    first, second = check([WRONG, RIGHT], 0.5, response)[0].evidence
+    assert first.span is not None and response[slice(*first.span)] == "90" and second.span == first.span
+    assert second.text == "15*6 = 90"
+    assert len(check([WRONG] * SAMPLES, 0.5, response)[0].evidence) == 1
+
+
+def test_numbers_that_the_question_gives_are_not_the_answer(check: Check) -> None:
+    result, _ = check(["6", "6", WRONG, RIGHT], 0.5, "So 90 bottles are in 6 crates.")
+    assert "1 of 4 formulas give 90" in result.observation
+
+
+@pytest.mark.xfail(strict=True, reason="the last of the answer's numbers is shown, not the one that the formula gives")
+def test_the_number_that_is_shown_is_the_one_the_formula_gives(check: Check) -> None:
+    result, _ = check([RIGHT] * SAMPLES, 0.5, "So there are 90 bottles on 4 pallets.")
+    assert result.evidence[1].text == "15*6 = 90" and "give 90" in result.observation
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(0, SAMPLES), st.integers(0, SAMPLES))
+def test_the_probability_is_bounded_and_monotone(judged: float, other: float, agreeing: int, more: int) -> None:
+    (low, high), (few, many) = sorted((judged, other)), sorted((agreeing, more))
+    assert 0 <= _probability(low, many) <= _probability(high, many) <= _probability(high, few) <= 1
