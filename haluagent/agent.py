@@ -139,7 +139,7 @@ class HaluAgent:
         self, question: str, response: str, reference: str | None, language: str, emit: Callable[[Event], None]
     ) -> Detection:
         chosen = languages.choose(language, question, response)
-        await asyncio.to_thread(self._prepare)
+        await _in_daemon_thread(self._prepare)
         return await self._start(question, response, reference, chosen)(emit).run()
 
     def _prepare(self) -> None:
@@ -177,6 +177,29 @@ class HaluAgent:
         if self._loop is None:
             self._loop = _Loop()
         return self._loop
+
+
+async def _in_daemon_thread(work: Callable[[], None]) -> None:
+    """Wait for blocking work on a thread that does not hold up the end of the program (a first download can take
+    minutes; it goes on where it was the next time)."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: BaseException | None) -> None:
+        if not done.done():
+            done.set_exception(error) if error else done.set_result(None)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as problem:
+            error = problem
+        with suppress(RuntimeError):  # the loop may be closed by then
+            loop.call_soon_threadsafe(settle, error)
+
+    threading.Thread(target=run, name="haluagent-start", daemon=True).start()
+    await done
 
 
 async def _events(work: Callable[[Callable[[Event], None]], Any]) -> AsyncIterator[Event]:

@@ -2,7 +2,8 @@
 
 from .prompts import conversation
 from .protocols import Model
-from .task import Task, clip
+from .task import Task
+from .tokens import clip
 from .types import Sentence
 
 

@@ -8,7 +8,8 @@ import re
 
 from .limits import Meter
 from .prompts import conversation
-from .task import Task, clip
+from .task import Task
+from .tokens import clip
 from .types import Sentence
 
 COMPLETION_TOKENS = 96

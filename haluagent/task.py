@@ -7,6 +7,7 @@ from .errors import ConfigError
 from .prompts import render
 from .protocols import Message, Model
 from .registry import Registry
+from .tokens import clip
 from .types import Language, Sentence
 
 ANSWER_TOKENS = 768  # kept free for a branch's own turns and observations
@@ -94,15 +95,6 @@ def make_task(
     room = room * 2 // 3  # the rest is for the sentence that is repeated at the end
     windows = _windows(sentences, room, model.count_tokens)
     return Task(question, response, language, sentences, reference, system, windows, room, model.count_tokens)
-
-
-def clip(text: str, room: int, count: Callable[[str], int]) -> tuple[str, int]:
-    """The text, or its beginning and end where it takes more than `room` tokens; and how many characters are hidden."""
-    if len(text) <= room or count(text) <= room:  # a token is at least one character of ordinary text
-        return text, 0
-    keep = max(room // 4, 40)
-    hidden = len(text) - 2 * keep
-    return f"{text[:keep]} [… {hidden} characters not shown …] {text[-keep:]}", hidden
 
 
 def _windows(sentences: tuple[Sentence, ...], room: int, count: Callable[[str], int]) -> tuple[tuple[Sentence, ...], ...]:

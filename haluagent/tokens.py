@@ -221,6 +221,15 @@ def load_cache(path: Path) -> Vocabulary | None:
 _PIECE_END = re.compile(r"\n\s*|[。！？；…][”’」』）)\"']*\s*|[.!?][\"')\]”’]*\s+")
 
 
+def clip(text: str, room: int, count: Callable[[str], int]) -> tuple[str, int]:
+    """The text, or its beginning and end where it takes more than `room` tokens; and how many characters are hidden."""
+    if len(text) <= room or count(text) <= room:  # a token is at least one character of ordinary text
+        return text, 0
+    keep = max(room // 4, 40)
+    hidden = len(text) - 2 * keep
+    return f"{text[:keep]} [… {hidden} characters not shown …] {text[-keep:]}", hidden
+
+
 def windows(text: str, limit: int, count: Callable[[str], int], overlap: int = 0) -> list[Span]:
     """Spans of `text` of at most `limit` tokens each, ascending, that together cover all of it.
 

@@ -6,7 +6,7 @@ In the paper the agent decides whether to split a response or to check it as a w
 from .branch import Detective
 from .limits import Meter
 from .prompts import conversation
-from .task import clip
+from .tokens import clip
 from .tools.word_count import length_requirement
 
 

@@ -136,6 +136,29 @@ def test_the_reference_decides_and_is_quoted(
 
 
 LONG = ("Where does the river Elbe rise?", "The Elbe rises in the mountains. It is long.")
+@pytest.mark.parametrize(
+    ("language", "says"), [("en", "the reference says this word for word"), ("zh", "参考资料原文就是这样写的")]
+)
+def test_what_stands_in_the_reference_word_for_word_needs_no_judgement(
+    scripted: Any, make_context: Any, language: Language, says: str
+) -> None:
+    model = scripted(choose=believes(0.01))
+    response = f"{RISES[language]} {TWO[language]}"
+    context = make_context(WHERE[language], response, language=language, reference=f"A. {REFERENCE[language]}", model=model)
+    result = call(context)
+    assert (result.label, result.observation, model.seen) == ("supported", says, [])
+    assert verbatim(context, result) == RISES[language].rstrip(".。")
+    assert call(context, "reference", 2).label == "contradicted"
+
+
+@pytest.mark.xfail(strict=True, reason="a name that stands in the reference is no answer yet")
+def test_a_bare_answer_is_judged_though_its_name_stands_in_the_reference(scripted: Any, make_context: Any) -> None:
+    model = scripted(choose=believes(0.01))
+    reference = "Marie Curie discovered radium. Henri Becquerel discovered radioactivity."
+    result = call(make_context("Who discovered radium?", "Henri Becquerel.", reference=reference, model=model))
+    assert result.label == "contradicted"
+
+
 PLACES = ("harbour", "castle", "bridge", "market", "garden", "mill")
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from ..errors import ToolError
 from ..prompts import conversation
 from ..protocols import ToolContext
+from ..tokens import clip
 from ..types import Evidence, Label, ToolResult
 from ._answer import final_answer
 from ._arithmetic import evaluate
@@ -76,7 +77,13 @@ async def _formulas(context: ToolContext) -> list[tuple[str, Fraction]]:
 
 async def _judged_wrong(context: ToolContext) -> float:
     choices = {"en": ["Yes", "No"], "zh": ["是", "否"]}[context.language]
-    messages = conversation("problem", context.language, question=context.question, response=context.response)
+    room, count = context.model.context // 3, context.model.count_tokens
+    messages = conversation(
+        "problem",
+        context.language,
+        question=clip(context.question, room, count)[0],
+        response=clip(context.response, room, count)[0],
+    )
     choice = await context.model.choose(messages, choices)
     return choice.probabilities[choices[1]]
 

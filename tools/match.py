@@ -11,7 +11,7 @@ from ..prompts import conversation
 from ..protocols import ToolContext
 from ..registry import Demo, tool
 from ..segment import split
-from ..tokens import windows
+from ..tokens import clip, windows
 from ..types import Evidence, Label, Sentence, Span, ToolResult
 from ._calibration import Wording, calibrated, log_odds
 from ._numbers import find_numbers
@@ -162,8 +162,8 @@ async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wor
             context.language,
             wording=wording,
             evidence=text,
-            question=context.question,
-            claim=sentence.claim,
+            question=clip(context.question, WINDOW_TOKENS, context.model.count_tokens)[0],
+            claim=clip(sentence.claim, WINDOW_TOKENS, context.model.count_tokens)[0],
             turned=turned,
         )
         choice = await context.model.choose(messages, ["A", "B"])
