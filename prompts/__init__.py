@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 _TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
 
-_TURN = "\x1e"  # parts the messages of a conversation; never left in text from outside
+_TURN = "\x02"  # parts the messages of a conversation; never left in text from outside
 
 
 def fence(text: str) -> str:
