@@ -87,7 +87,8 @@ def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tup
     """The tools to offer for a sentence, and those for when they could not decide.
 
     Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
-    `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`.
+    `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`
+    where the sentence is one of several.
     """
     context = detective.context(model)
     tools = [item for item in detective.registry if not item.system and item.when(context, sentence)]
@@ -95,6 +96,8 @@ def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tup
     general = [item for item in tools if item.general]
     if specific:
         return specific, general if context.reference else []
+    if general and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
+        return general, []
     return [*general, detective.registry["get_answer"]], []
 
 

@@ -134,7 +134,6 @@ def test_numbers_that_the_question_gives_are_not_the_answer(check: Check) -> Non
     assert "1 of 4 formulas give 90" in result.observation
 
 
-@pytest.mark.xfail(strict=True, reason="the last of the answer's numbers is shown, not the one that the formula gives")
 def test_the_number_that_is_shown_is_the_one_the_formula_gives(check: Check) -> None:
     result, _ = check([RIGHT] * SAMPLES, 0.5, "So there are 90 bottles on 4 pallets.")
     assert result.evidence[1].text == "15*6 = 90" and "give 90" in result.observation

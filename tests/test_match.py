@@ -151,7 +151,6 @@ def test_what_stands_in_the_reference_word_for_word_needs_no_judgement(
     assert call(context, "reference", 2).label == "contradicted"
 
 
-@pytest.mark.xfail(strict=True, reason="a name that stands in the reference is no answer yet")
 def test_a_bare_answer_is_judged_though_its_name_stands_in_the_reference(scripted: Any, make_context: Any) -> None:
     model = scripted(choose=believes(0.01))
     reference = "Marie Curie discovered radium. Henri Becquerel discovered radioactivity."
@@ -308,8 +307,9 @@ def test_when_it_is_offered(make_context: Any) -> None:
 @pytest.mark.parametrize(
     ("claim", "text", "found"),
     [
-        ("The Elbe rises in the Giant Mountains!", ELBE, "The Elbe rises in the Giant Mountains"),
-        (" It flows into the North Sea. ", ELBE, "It flows into the North Sea"),
+        ("It flows into the North Sea near Cuxhaven!", ELBE, "It flows into the North Sea near Cuxhaven"),
+        (" The Elbe rises in the Giant Mountains of the Czech Republic ", ELBE, ELBE.split(".")[0]),
+        ("The Elbe rises in the Giant Mountains.", ELBE, None),  # a part of a clause may say something else
         ("易北河发源于捷克的克尔科诺谢山；", ELBE_ZH, "易北河发源于捷克的克尔科诺谢山"),
         ("The Elbe rises in Poland, in the north.", ELBE, None),
         ("North Sea", ELBE, None),  # too short to be said
@@ -322,7 +322,6 @@ def test_quoted(claim: str, text: str, found: str | None) -> None:
     assert (text[slice(*span)] if span else None) == found
 
 
-@pytest.mark.xfail(strict=True, reason="a quotation may end within a number or a word, and three words are enough")
 @pytest.mark.parametrize(
     ("claim", "text"),
     [
@@ -364,7 +363,6 @@ def test_missing_numbers(claim: str, text: str, missing: list[str]) -> None:
     assert missing_numbers(claim, text) == missing
 
 
-@pytest.mark.xfail(strict=True, reason="a digit inside a longer number passes for the number")
 def test_a_digit_of_another_number_is_not_the_number() -> None:
     assert missing_numbers("He had 5 sons.", "In 1950 he had 3 sons.") == ["5"]
 

@@ -41,19 +41,23 @@ async def check_answer(context: ToolContext) -> ToolResult:
     if not stated:
         raise ToolError("the response states no number" if context.language == "en" else "回复中没有数字")
     formulas = await _formulas(context)
-    agreeing = [formula for formula, value in formulas if any(matches(value, number) for number in stated)]
-    judged = await _judged_wrong(context)
-    wrong = _probability(judged, len(agreeing))
+    agreeing = [pair for formula in formulas if (pair := _agreement(formula, stated))]
+    answer = agreeing[0][1] if agreeing else stated[-1]
+    wrong = _probability(await _judged_wrong(context), len(agreeing))
     label: Label | None = "supported" if wrong < SUPPORTED else "contradicted" if wrong > CONTRADICTED else None
-    observation = _describe(context, formulas, stated, len(agreeing), wrong)
-    span = stated[-1].span
-    evidence = [Evidence(source="calculator", text=observation, span=span, score=1 - wrong)]
-    evidence += [
-        Evidence(source="calculator", text=f"{formula} = {stated[-1].text}", span=span) for formula in agreeing[:1]
-    ]
+    observation = _describe(context, formulas, answer, len(agreeing), wrong)
+    evidence = [Evidence(source="calculator", text=observation, span=answer.span, score=1 - wrong)]
+    for formula, number in agreeing[:1]:
+        evidence.append(Evidence(source="calculator", text=f"{formula} = {number.text}", span=number.span))
     return ToolResult(
         observation=observation, label=label, confidence=max(wrong, 1 - wrong), evidence=tuple(evidence)
     )
+
+
+def _agreement(formula: tuple[str, Fraction], stated: list[Number]) -> tuple[str, Number] | None:
+    """A formula with the stated number that it gives; None where it gives another."""
+    text, value = formula
+    return next(((text, number) for number in reversed(stated) if matches(value, number)), None)
 
 
 async def _formulas(context: ToolContext) -> list[tuple[str, Fraction]]:
@@ -97,11 +101,9 @@ def _probability(judged: float, agreeing: int) -> float:
 
 
 def _describe(
-    context: ToolContext, formulas: list[tuple[str, Fraction]], stated: list[Number], agreeing: int, wrong: float
+    context: ToolContext, formulas: list[tuple[str, Fraction]], answer: Number, agreeing: int, wrong: float
 ) -> str:
     language = context.language
-    values = {show(value): None for _, value in formulas if not any(matches(value, number) for number in stated)}
-    others = _OTHERS[language].format(values=", ".join(list(values)[:3])) if values else ""
-    return _OBSERVATION[language].format(
-        agreeing=agreeing, n=len(formulas), stated=stated[-1].text, others=others, p=wrong
-    )
+    values = list({show(value): None for _, value in formulas if not matches(value, answer)})
+    others = _OTHERS[language].format(values=", ".join(values[:3])) if values else ""
+    return _OBSERVATION[language].format(agreeing=agreeing, n=len(formulas), stated=answer.text, others=others, p=wrong)

@@ -30,8 +30,8 @@ USUAL_CONSTANTS = frozenset(
 )
 
 _QUANTITY = re.compile(
-    r"多少|几|求|计算|等于|how (?:many|much|long|far|old|tall|fast)|what (?:is|are|was|will)|calculate|compute|"
-    r"find",
+    r"多少|几|(?<![要需请])求|计算|等于|how (?:many|much|long|far|old|tall|fast)|what (?:is|are|was|will)|"
+    r"\bcalculate\b|\bcompute\b|\bfind\b",
     re.IGNORECASE,
 )
 _HOW_MANY = re.compile(r"多少|几(?![何乎])|\bwhat\b|how (?:many|much|long|far|old|tall|fast)", re.IGNORECASE)
@@ -202,13 +202,19 @@ def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equa
     return None
 
 
+def _calculates_rightly(text: str) -> bool:
+    """Whether a text shows an equation that holds, and none that does not."""
+    held = [equation.holds for equation in find_equations(text)]
+    return True in held and False not in held
+
+
 def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
     """Where every number of the sentence comes from: rightly calculated in another sentence, or given by the question
     (alone that is enough only where the sentence is not the answer). Empty where one comes from nowhere."""
     calculated = {
         number.value: (number, other)
         for other in context.sentences
-        if other.index != sentence.index and all(item.holds is not False for item in find_equations(other.text))
+        if other.index != sentence.index and _calculates_rightly(other.text)
         for number in stated_results(other.text)
     }
     given = {number.value: number for number in find_numbers(context.question)}

@@ -4,6 +4,7 @@ The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds wi
 is asked, twice, with the options exchanged; a judgement costs two generated tokens.
 """
 
+import re
 from typing import Literal
 
 from ..errors import ToolError
@@ -23,7 +24,7 @@ WINDOWS = 3  # of a longer reference, the windows that share most with the sente
 WINDOW_TOKENS = 1000
 SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
-QUOTED_WORDS, QUOTED_CHARACTERS = 5, 10  # what is shorter may stand in a text without being said by it
+QUOTED_WORDS, QUOTED_HAN = 5, 8  # what is shorter may stand in a text without being said by it
 QUOTED = 0.95
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
 
@@ -131,7 +132,8 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
         label = "supported"
     elif supported < CONTRADICTED:
         label = "contradicted"
-        if not words(sentence.claim) & words(reference):
+        about = f"{context.question} {sentence.claim}" if wording == "answer" else sentence.claim
+        if not words(about) & words(reference):
             return ToolResult(observation=_OBSERVATION[context.language]["absent"], read=tuple(spans))
     result = _result(context, sentence, label, "reference", supported, place)
     note = _OBSERVATION[context.language]["number"].format(numbers=", ".join(missing)) if missing else ""
@@ -141,16 +143,23 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
 def missing_numbers(claim: str, text: str) -> list[str]:
     """The numbers of a claim that a text does not have, as they are written in the claim."""
     known = {number.value for number in find_numbers(text)}
-    return [number.text for number in find_numbers(claim) if number.value not in known and number.text not in text]
+    return [
+        number.text
+        for number in find_numbers(claim)
+        if number.value not in known and not re.search(rf"(?<![\d.]){re.escape(number.text)}(?!\.?\d)", text)
+    ]
 
 
 def quoted(claim: str, text: str) -> Span | None:
-    """Where a text holds a claim word for word, apart from its closing mark; None for a claim of a few words."""
+    """Where a text holds a claim word for word as a clause of its own; None for a claim of a few words.
+
+    Inside a longer clause the same words may be denied or mean something else: "Nobody says that Paris is big".
+    """
     core = claim.strip().rstrip("。.！!；;")
-    if len(core.split()) < QUOTED_WORDS and len(core) < QUOTED_CHARACTERS:
+    if len(core.split()) < QUOTED_WORDS and len(re.findall(r"[\u3400-\u9fff]", core)) < QUOTED_HAN:
         return None
-    start = text.find(core)
-    return (start, start + len(core)) if start >= 0 else None
+    found = re.search(rf"(?:^|[。.！!？?；;，,：:\n])\s*({re.escape(core)})(?=\s*(?:$|[。！!？?；;，,\n]|\.(?!\d)))", text)
+    return found.span(1) if found else None
 
 
 async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> float:

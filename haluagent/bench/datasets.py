@@ -65,6 +65,14 @@ READERS: dict[str, tuple[str, Callable[[dict[str, Any], int], Item | None]]] = {
 }
 
 
+def _lines(path: Path) -> list[str]:
+    """The lines of a file, cut at line feeds only: U+2028 and the like may stand inside JSON strings."""
+    try:
+        return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: {error}") from error
+
+
 def load(name: str, directory: Path) -> Iterator[Item]:
     """The items of a set. Raises ConfigError naming the set, the file, or the line that cannot be read."""
     if name not in READERS:
@@ -73,10 +81,10 @@ def load(name: str, directory: Path) -> Iterator[Item]:
     path = directory / file
     if not path.is_file():
         raise ConfigError(f"{path} does not exist: say with --data where the files of the sets are")
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_lines(path), start=1):
         try:
             item = read(json.loads(line), number)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConfigError(f"{path}, line {number}: {type(error).__name__}: {error}") from error
         if item is not None:
             yield item

@@ -65,8 +65,8 @@ def label_of(detection: Detection, item: Item, number: int) -> str:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """The rows of a run. A last line that was cut off by an interruption is dropped, and its item is run again."""
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
-    return [json.loads(line) for line in whole.splitlines()]
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if whole != data:
+        path.write_bytes(whole)
+    return [json.loads(line) for line in whole.split(b"\n") if line]
