@@ -115,8 +115,8 @@ class HaluAgent:
 
         Raises ConfigError where there is no such sentence or tool.
         """
-        self._prepare()
         run = self._start(detection.question, detection.response, reference, detection.language, tool)
+        self._prepare()
         return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
 
     def close(self) -> None:
@@ -139,8 +139,9 @@ class HaluAgent:
         self, question: str, response: str, reference: str | None, language: str, emit: Callable[[Event], None]
     ) -> Detection:
         chosen = languages.choose(language, question, response)
+        start = self._start(question, response, reference, chosen)
         await _in_daemon_thread(self._prepare)
-        return await self._start(question, response, reference, chosen)(emit).run()
+        return await start(emit).run()
 
     def _prepare(self) -> None:
         """Load an engine that is not up yet: this may take seconds, and a download the first time."""
