@@ -84,6 +84,12 @@ class Meter:
         self._count(choice.usage)
         return choice
 
+    async def warm(self, system: str) -> None:
+        """Let a model that can do so prepare for a system prompt."""
+        warm = getattr(self._model, "warm", None)
+        if warm is not None:
+            self._count(await warm(system))
+
     def count_tokens(self, text: str) -> int:
         return self._model.count_tokens(text)
 

@@ -147,6 +147,12 @@ class OpenAIModel:
         weights = {choice: float(choice == written) if written else 1 / len(choices) for choice in choices}
         return Choice(probabilities=weights, usage=usage + cost, calibrated=False)
 
+    async def evaluate(self, messages: Sequence[Message], slot: int) -> Usage:
+        """Have llama.cpp read a conversation into one of its slots, for the sake of its cache. Raises `ModelError`."""
+        body = {"messages": list(messages), "max_tokens": 1, "temperature": 0.0, "id_slot": slot}
+        _, usage = await self._complete(body, lambda dialect: {})
+        return usage
+
     def count_tokens(self, text: str) -> int:
         """How many tokens `text` takes: exact with a tokenizer of this model, else an estimate."""
         if self._tokenizer is None:

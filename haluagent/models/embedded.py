@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError
+from ..errors import ConfigError, ModelError
 from ..protocols import Choice, Generation, Message
+from ..types import Usage
 from . import weights
 from .config import cache_dir
 from .progress import download_progress
@@ -17,6 +18,7 @@ from .progress import download_progress
 if TYPE_CHECKING:
     from ..tokens import Tokenizer
     from .client import OpenAIModel
+    from .prefix import PrefixCache
 
 DEFAULT_CONTEXT = 8192
 SLOTS = 4
@@ -50,6 +52,8 @@ class EmbeddedModel:
         self._timeout = timeout
         self._offline = os.environ.get("HALUAGENT_OFFLINE", "") not in ("", "0") if offline is None else offline
         self._client: OpenAIModel | None = None
+        self._prefixes: PrefixCache | None = None
+        self._warm: set[str] = set()
         self._starting = threading.Lock()
 
     async def generate(
@@ -72,6 +76,23 @@ class EmbeddedModel:
         """Score a few short answers; see `Model.choose`. Raises `ConfigError` if the engine cannot start."""
         client = await self._started()
         return await client.choose(messages, choices)
+
+    async def warm(self, system: str) -> Usage:
+        """Have the engine know a system prompt: from disk where an earlier process left it there, else by
+        evaluating it. Returns what that cost."""
+        client = await self._started()
+        if self._prefixes is None or system in self._warm:
+            return Usage()
+        slot = len(self._warm) % 2  # the other slots are for judgements
+        self._warm.add(system)
+        if await self._prefixes.restore(slot, system):
+            return Usage()
+        try:
+            usage = await client.evaluate([{"role": "system", "content": system}], slot)
+        except ModelError:  # a chat template may want more than a system message: then there is nothing to keep
+            return Usage()
+        await self._prefixes.save(slot, system)
+        return usage
 
     def count_tokens(self, text: str) -> int:
         """How many tokens of this model `text` takes, exactly. Loads the vocabulary, not the engine."""
@@ -129,11 +150,18 @@ class EmbeddedModel:
     def _start(self) -> "OpenAIModel":
         from . import engine
         from .client import OpenAIModel
+        from .prefix import PrefixCache
 
         with self._starting:
             if self._client is None:  # another thread may have been first
-                settings = engine.EngineSettings(self.path(), self.name, self.context, SLOTS, self._lora)
+                states = _states_directory()
+                settings = engine.EngineSettings(
+                    self.path(), self.name, self.context, SLOTS, self._lora, states=states
+                )
                 running = engine.shared(settings)
+                if states:
+                    server_url = running.base_url.removesuffix("/v1")
+                    self._prefixes = PrefixCache(server_url, running.api_key, states, running.identity(settings))
                 self._client = OpenAIModel(
                     running.base_url,
                     self.name,
@@ -147,3 +175,13 @@ class EmbeddedModel:
                     concurrency=self.concurrency,
                 )
         return self._client
+
+
+def _states_directory() -> Path | None:
+    """Where slots' states are kept, or None where nothing can be written."""
+    directory = cache_dir() / "states"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return directory if os.access(directory, os.W_OK) else None

@@ -15,7 +15,8 @@ PROMPT_CACHE_MIB = 1024  # saved prompts of idle slots; the engine's own default
 @dataclass(frozen=True)
 class EngineSettings:
     """What an engine is started with. `context` is in tokens per slot, of which each serves one request
-    at a time; `port` 0 takes a free one. `lora` is a GGUF adapter, applied to every request.
+    at a time; `port` 0 takes a free one. `lora` is a GGUF adapter, applied to every request. `states` is a
+    directory where the states of slots can be kept.
 
     One adapter per engine: llama.cpp reuses the cache of one adapter for another, and writes garbage.
     """
@@ -28,6 +29,7 @@ class EngineSettings:
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str | None = None
+    states: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,14 @@ class Engine:
     base_url: str
     api_key: str | None
     server: Any
+
+    def identity(self, settings: EngineSettings) -> str:
+        """What a saved state depends on: the engine's release, the weights, the adapter, the size of a slot."""
+        from importlib.metadata import version
+
+        files = [file.stat() for file in (settings.weights, settings.lora) if file]
+        marks = [f"{stat.st_size}-{stat.st_mtime_ns}" for stat in files]
+        return " ".join([version("xllamacpp"), *marks, str(settings.context)])
 
 
 _engines: dict[EngineSettings, Engine] = {}
@@ -83,6 +93,9 @@ def start(settings: EngineSettings) -> Engine:
     params.cors_origins = "localhost"  # pages from elsewhere may not read what it answers
     if settings.api_key:
         params.api_keys = [settings.api_key]
+    if settings.states:
+        params.slot_save_path = f"{settings.states}{os.sep}"
+        params.endpoint_slots = True
     if settings.lora:
         params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(settings.lora), 1.0)]
     try:
