@@ -2,7 +2,7 @@ PYTHON ?= python3
 DEMO := .venv
 TEST := .venv-test
 
-.PHONY: demo test lint clean
+.PHONY: demo test clean
 
 # An environment with the embedded model, and two real inputs, each with one wrong sentence.
 demo: $(DEMO)/installed

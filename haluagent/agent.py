@@ -3,9 +3,9 @@
 import asyncio
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Any, Literal
 
 from . import language as languages
@@ -30,7 +30,8 @@ class HaluAgent:
     environment, the configuration file or else the embedded default says. `tools` are added to the built-in ones.
     `strategy="linear"` keeps the paper's single transcript. `closed_book=True` lets the model's own belief become
     the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
-    model's engine likes). Raises ConfigError where no model can be had.
+    model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
+    asked which models it has does not answer.
 
     The engine is loaded on the first detection. Synchronous methods run on a thread of their own, so they also work
     inside a running event loop, as in Jupyter.
@@ -51,6 +52,8 @@ class HaluAgent:
     ) -> None:
         if strategy not in ("branches", "linear"):
             raise ConfigError(f"strategy {strategy!r} is not known: use 'branches' or 'linear'")
+        if concurrency is not None and concurrency < 1:
+            raise ConfigError(f"concurrency={concurrency}: at least one sentence has to be checked at a time")
         if isinstance(model, str) or model is None:
             model = resolve(model, base_url=base_url, api_key=api_key)
         self.model = model
@@ -63,6 +66,7 @@ class HaluAgent:
         self.concurrency: int = concurrency or getattr(model, "concurrency", 1)
         self.reflect = reflect
         self._loop: _Loop | None = None
+        self._loop_lock = threading.Lock()
 
     async def adetect(
         self,
@@ -84,9 +88,12 @@ class HaluAgent:
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
     ) -> AsyncIterator[Event]:
-        """The same as events, as they happen; the last is `Answered`. Closing it early stops the detection."""
-        async for event in _events(lambda emit: self._run(question, response, reference, language, emit)):
-            yield event
+        """The same as events, as they happen; the last is `Answered`. Closing it early stops the detection, which has
+        ended when `aclose()` returns."""
+        events = _events(lambda emit: self._run(question, response, reference, language, emit))
+        async with aclosing(events):
+            async for event in events:
+                yield event
 
     def detect(
         self,
@@ -121,13 +128,14 @@ class HaluAgent:
 
     def close(self) -> None:
         """Free the connections and the background thread. The agent can be used again afterwards."""
-        if self._loop is not None:
+        with self._loop_lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
             aclose = getattr(self.model, "aclose", None)
             if aclose is not None:
                 with suppress(Exception):
-                    self._loop.run(aclose())
-            self._loop.stop()
-            self._loop = None
+                    loop.run(aclose())
+            loop.stop()
 
     def __enter__(self) -> "HaluAgent":
         return self
@@ -175,9 +183,10 @@ class HaluAgent:
         return run
 
     def _background(self) -> "_Loop":
-        if self._loop is None:
-            self._loop = _Loop()
-        return self._loop
+        with self._loop_lock:  # several threads may share an agent
+            if self._loop is None:
+                self._loop = _Loop()
+            return self._loop
 
 
 async def _in_daemon_thread(work: Callable[[], None]) -> None:
@@ -203,7 +212,7 @@ async def _in_daemon_thread(work: Callable[[], None]) -> None:
     await done
 
 
-async def _events(work: Callable[[Callable[[Event], None]], Any]) -> AsyncIterator[Event]:
+async def _events(work: Callable[[Callable[[Event], None]], Any]) -> AsyncGenerator[Event, None]:
     """The events that `work(emit)` emits until `Answered`. Its error is raised here; closing this cancels it."""
     waiting: asyncio.Queue[Event | None] = asyncio.Queue()
     task = asyncio.ensure_future(work(waiting.put_nowait))

@@ -1,7 +1,9 @@
 """Verification of one sentence: a short ReAct branch of thought, action and observation that ends in a label."""
 
+import asyncio
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import wire
 from .errors import FormatError, ToolError
@@ -13,7 +15,7 @@ from .prompts import fence, render
 from .protocols import Message, ToolContext
 from .registry import Registry, Tool
 from .task import Task
-from .types import Label, MemoryEntry, Sentence, Span, Step, ToolCall, ToolResult, Usage
+from .types import Label, MemoryEntry, Sentence, Span, Step, Stop, ToolCall, ToolResult, Usage
 
 TURN_TOKENS = 200
 
@@ -30,6 +32,7 @@ class Detective:
     read: list[Span]
     emit: Callable[[Event], None]
     closed_book: bool = False
+    stops: list[Stop] = field(default_factory=list)
 
     def context(self, model: Meter) -> ToolContext:
         return ToolContext(
@@ -75,7 +78,7 @@ class Detective:
 
 async def verify(detective: Detective, sentence: Sentence, model: Meter) -> MemoryEntry:
     """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
-    offered, later = fitting_tools(detective, sentence, model)
+    offered, later = await asyncio.to_thread(fitting_tools, detective, sentence, model)
     if all(item.system for item in offered):
         reason = render("reason", detective.task.language, kind="no_tool", detail="")
         return await _unverified(detective, sentence, reason, model)
@@ -91,7 +94,7 @@ def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tup
     where the sentence is one of several.
     """
     context = detective.context(model)
-    tools = [item for item in detective.registry if not item.system and item.when(context, sentence)]
+    tools = [item for item in detective.registry if not item.system and detective.registry.fits(item, context, sentence)]
     specific = [item for item in tools if not item.general]
     general = [item for item in tools if item.general]
     if specific:
@@ -112,6 +115,7 @@ class _Branch:
         self.offered = offered
         self.later = later
         self.failed: set[str] = set()
+        self.turn_began = model.usage
         self.messages: list[Message] = detective.task.messages(sentence)
         self.format_errors = 0
         self.last_observation = ""
@@ -119,13 +123,15 @@ class _Branch:
     async def run(self) -> MemoryEntry:
         seen: list[ToolCall] = []
         for _ in range(self.detective.limits.steps):
-            before = self.model.usage
             turn = await self.next_turn()
             if turn is None:
                 return await self.give_up("format_errors")
+            before = self.turn_began
             if turn.call in seen:
                 self.withdraw(turn.call.name)
-                self.reply_to(turn, render("reason", self.language, kind="repeated", detail=""))
+                repeated = render("reason", self.language, kind="repeated", detail="")
+                self.detective.keep(self.step(turn, repeated, before))
+                self.reply_to(turn, repeated)
             else:
                 seen.append(turn.call)
                 if entry := await self.act(turn, before):
@@ -154,9 +160,17 @@ class _Branch:
         if not self.offered:
             self.offered, self.later = self.later, []
 
+    def step(self, turn: wire.Turn, error: str, since: Usage) -> Step:
+        """A turn that led to no call."""
+        usage = self.model.usage - since
+        return Step(
+            sentence=self.sentence.index, thought=turn.thought, call=turn.call, result=None, error=error, usage=usage
+        )
+
     async def next_turn(self) -> wire.Turn | None:
         """The model's next readable turn, with its errors shown to it; None where they were too many."""
         while True:
+            self.turn_began = self.model.usage
             generation = await self.model.generate(
                 self.messages,
                 stop=["\n" + mark.strip() for mark in wire.OBSERVATION.values()],
@@ -164,7 +178,7 @@ class _Branch:
                 max_tokens=TURN_TOKENS,
             )
             try:
-                return wire.parse(generation.text)
+                return self.allowed(wire.parse(generation.text))
             except FormatError as error:
                 self.format_errors += 1
                 self.detective.keep(
@@ -181,6 +195,17 @@ class _Branch:
                     return None
                 self.reply(generation.text, str(error))
 
+    def allowed(self, turn: wire.Turn) -> wire.Turn:
+        """The turn, where it calls a tool that is offered, about this sentence. A grammar makes it so; an endpoint
+        without grammars must be held to it. Raises FormatError."""
+        names = [item.name for item in self.offered]
+        if turn.call.name not in names:
+            raise FormatError(f"{turn.call.name} is not offered here; call {' or '.join(names)}")
+        pointed = turn.call.arguments.get("sentence", self.sentence.name)
+        if str(pointed) != self.sentence.name:
+            raise FormatError(f"check {self.sentence.name} only: write sentence={self.sentence.name}")
+        return turn
+
     def answer(self, turn: wire.Turn, observation: str) -> None:
         self.last_observation = observation
         self.reply_to(turn, observation)
@@ -191,19 +216,28 @@ class _Branch:
 
     def reply(self, said: str, observation: str) -> None:
         self.messages += [
-            {"role": "assistant", "content": said},
+            {"role": "assistant", "content": fence(said)},
             {"role": "user", "content": wire.OBSERVATION[self.language] + fence(observation)},
         ]
 
     async def end_without_check(self, turn: wire.Turn, result: ToolResult) -> MemoryEntry:
-        if result.label == "no_claim":
+        if result.label == "no_claim" and not states_something(self.sentence.text):
             return self.detective.record(entry_of(self.sentence, turn.call, result))
         reason = self.last_observation or result.observation
         return await _unverified(self.detective, self.sentence, reason, self.model)
 
     async def give_up(self, kind: str) -> MemoryEntry:
+        """End without a label. A limit is no judgement, so even a closed book decides nothing then."""
+        limits: dict[str, Stop] = {"step_limit": "step_limit", "format_errors": "format_errors"}
+        if kind in limits:
+            self.detective.stops.append(limits[kind])
         reason = render("reason", self.language, kind=kind, detail=self.last_observation)
-        return await _unverified(self.detective, self.sentence, reason, self.model)
+        return await _unverified(self.detective, self.sentence, reason, self.model, decide=kind not in limits)
+
+
+def states_something(text: str) -> bool:
+    """Whether a sentence has a number or, inside, a name: then it is not for the model to say that it claims nothing."""
+    return re.search(r"\d|[a-z,] [A-Z][a-z]", text) is not None
 
 
 def entry_of(sentence: Sentence, call: ToolCall | None, result: ToolResult) -> MemoryEntry:
@@ -218,10 +252,12 @@ def entry_of(sentence: Sentence, call: ToolCall | None, result: ToolResult) -> M
     )
 
 
-async def _unverified(detective: Detective, sentence: Sentence, reason: str, model: Meter) -> MemoryEntry:
+async def _unverified(
+    detective: Detective, sentence: Sentence, reason: str, model: Meter, decide: bool = True
+) -> MemoryEntry:
     belief = await opinion_of(detective.task, sentence, model)
-    if detective.closed_book:
-        label: Label = "supported" if belief >= 0.5 else "contradicted"
+    if detective.closed_book and decide and belief != 0.5:
+        label: Label = "supported" if belief > 0.5 else "contradicted"
         text = render("reason", detective.task.language, kind="closed_book", detail=f"{belief:.0%}")
         return detective.record(
             MemoryEntry(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from . import wire
-from .branch import Detective, verify
+from .branch import Detective, fitting_tools, verify
 from .errors import HaluAgentError
 from .events import Answered, Event, Found
 from .limits import Budget, BudgetExceeded, Limits, Meter
@@ -53,6 +53,7 @@ class Run:
         self.error: str | None = None
         sentences = split(response)
         task = make_task(question, response, reference, language, sentences, registry, model)
+        self.planned: list[Sentence] = list(sentences)
         self.detective = Detective(task, registry, limits, Memory(), [], [], emit, closed_book)
 
     @property
@@ -73,10 +74,12 @@ class Run:
         try:
             async with asyncio.timeout(self.budget.seconds_left()):
                 return await verify(self.detective, sentence, self.meter())
-        except TimeoutError:
-            why = f"the time limit of {self.detective.limits.seconds:g} s was reached"
-        except (BudgetExceeded, HaluAgentError) as problem:
+        except TimeoutError as problem:
+            why = self._late(problem)
+        except BudgetExceeded as problem:
             why = str(problem)
+        except HaluAgentError as problem:
+            why = self.error = str(problem)
         reason = render("reason", self.task.language, kind="budget", detail=why)
         return self.detective.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
 
@@ -91,37 +94,45 @@ class Run:
                     await self._branches()
                 if self.reflection:
                     await reflect(self.detective, self.meter())
-        except TimeoutError:
-            self._ended("budget", f"the time limit of {self.detective.limits.seconds:g} s was reached")
+        except TimeoutError as problem:
+            self._ended("budget" if self.budget.seconds_left() is not None else "error", self._late(problem))
         except BudgetExceeded as limit:
             self._ended("budget", str(limit))
         except HaluAgentError as error:
             self._ended("error", str(error))
         return self._answer()
 
+    def _late(self, problem: TimeoutError) -> str:
+        seconds = self.detective.limits.seconds
+        return f"TimeoutError: {problem}" if seconds is None else f"the time limit of {seconds:g} s was reached"
+
     async def _branches(self) -> None:
         meter = self.meter()
         await self._segment(meter)
         units = list(self.task.sentences)
         whole = self.detective.context(meter).sentence(0)
-        if self._has_condition(whole, meter):
+        if await self._decidable(whole, meter):
             units.append(whole)
+            self.planned.append(whole)
             if not self.task.reference and await is_writing(self.detective, meter):
+                units = [unit for unit in units if await self._decidable(unit, meter)]
                 reason = render("reason", self.task.language, kind="writing", detail="")
                 for sentence in self.task.sentences:
-                    self.detective.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
-                units = [whole]
+                    if sentence not in units:
+                        self.detective.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
         await self._verify_all(units)
 
-    def _has_condition(self, whole: Sentence, meter: Meter) -> bool:
-        context = self.detective.context(meter)
-        return any(not item.system and item.when(context, whole) for item in self.detective.registry)
+    async def _decidable(self, sentence: Sentence, meter: Meter) -> bool:
+        """Whether a specific tool has something to decide about a sentence, or about the whole response."""
+        offered, _ = await asyncio.to_thread(fitting_tools, self.detective, sentence, meter)
+        return any(not item.system and not item.general for item in offered)
 
     async def _segment(self, meter: Meter) -> None:
         call = ToolCall(name="split_text")
         await self.detective.act(None, wire.Turn(thought="", call=call), meter, meter.usage)
         sentences = await complete(self.task, meter)
         self.detective.task = self.task.with_sentences(sentences)
+        self.planned = list(sentences)
         for sentence in sentences:
             self.detective.emit(Found(sentence=sentence))
 
@@ -140,9 +151,7 @@ class Run:
             async with asyncio.TaskGroup() as group:
                 for sentence in rest:
                     group.create_task(one(sentence))
-        except* BudgetExceeded as errors:
-            raise errors.exceptions[0] from None
-        except* HaluAgentError as errors:
+        except* (BudgetExceeded, HaluAgentError) as errors:
             raise errors.exceptions[0] from None
 
     def _ended(self, stop: Stop, why: str) -> None:
@@ -150,7 +159,7 @@ class Run:
         self.error = why if stop == "error" else None
         kind = "error" if stop == "error" else "budget"
         reason = render("reason", self.task.language, kind=kind, detail=why)
-        for sentence in self.task.sentences:
+        for sentence in self.planned:
             if sentence.index not in self.detective.memory:
                 self.detective.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
 
@@ -167,7 +176,7 @@ class Run:
             steps=tuple(self.detective.steps),
             usage=self.usage,
             coverage=self._coverage(entries),
-            stop=self.stop,
+            stop=self.stop if self.stop != "answer" else next(iter(self.detective.stops), "answer"),
             error=self.error,
         )
         self.detective.emit(Answered(detection=detection))

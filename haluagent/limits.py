@@ -25,6 +25,8 @@ class Limits(Record):
 class BudgetExceeded(Exception):
     """A detection used up its tokens or seconds. It never leaves the agent: it becomes `stop="budget"`."""
 
+    passes_tools = True  # a tool whose model call meets the limit has not failed: the detection ends
+
 
 class Budget:
     """The tokens and seconds left to one detection."""

@@ -4,9 +4,10 @@ Its cost grows with the square of the number of sentences; it is kept for models
 """
 
 from . import wire
-from .branch import Detective, entry_of
+from .branch import Detective, entry_of, states_something
 from .errors import FormatError
-from .limits import Meter
+from .events import Found
+from .limits import BudgetExceeded, Meter
 from .prompts import fence, render
 from .protocols import Message
 from .types import MemoryEntry, Sentence, Step, Stop
@@ -18,15 +19,18 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
     """Let the model lead until `get_answer` or a limit; sentences it left out are `unverified`.
 
     The step limit counts per sentence, as in branches, with one turn more for the split and one for the answer.
+    Raises BudgetExceeded where the transcript outgrows the model's context.
     """
     task, limits = detective.task, detective.limits
-    tools = list(detective.registry)
+    for sentence in task.sentences:
+        detective.emit(Found(sentence=sentence))
     pointers = ["S0", *(sentence.name for sentence in task.sentences)]
-    grammar = wire.grammar(tools, pointers, task.language)
+    grammar = wire.grammar(list(detective.registry), pointers, task.language)
     messages: list[Message] = task.opening()
     format_errors = 0
     stop: Stop = "step_limit"
     for _ in range(limits.steps * len(task.sentences) + 2):
+        _check_room(messages, model)
         before = model.usage
         generation = await model.generate(
             messages,
@@ -36,6 +40,7 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
         )
         try:
             turn = wire.parse(generation.text)
+            sentence_of_turn = _pointed(detective, turn, model)
         except FormatError as error:
             format_errors += 1
             detective.keep(
@@ -46,11 +51,10 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
                 break
             _reply(messages, generation.text, str(error), task.language)
             continue
-        sentence = _pointed(detective, turn)
-        step = await detective.act(sentence.index if sentence else None, turn, model, before)
-        if step.result and sentence and step.result.label:
-            detective.record(entry_of(sentence, turn.call, step.result))
-        if turn.call.name == "get_answer" and sentence is None and step.result:
+        step = await detective.act(sentence_of_turn.index if sentence_of_turn else None, turn, model, before)
+        if sentence_of_turn and step.result and step.result.label:
+            _remember(detective, sentence_of_turn, step)
+        if turn.call.name == "get_answer" and sentence_of_turn is None and step.result:
             stop = "answer"
             break
         _reply(messages, generation.text, step.result.observation if step.result else step.error or "", task.language)
@@ -62,13 +66,39 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
     return stop
 
 
-def _pointed(detective: Detective, turn: wire.Turn) -> Sentence | None:
-    """The sentence a call points to, where it points to one that exists."""
-    pointer = str(turn.call.arguments.get("sentence", ""))
-    names = {sentence.name: sentence for sentence in detective.task.sentences}
-    if pointer == "S0":
-        return Sentence(index=0, text=detective.task.response, span=(0, len(detective.task.response)))
-    return names.get(pointer)
+def _check_room(messages: list[Message], model: Meter) -> None:
+    used = sum(model.count_tokens(message["content"]) for message in messages)
+    if used + TURN_TOKENS > model.context:
+        raise BudgetExceeded(f"the transcript outgrew the model's context of {model.context} tokens")
+
+
+def _pointed(detective: Detective, turn: wire.Turn, model: Meter) -> Sentence | None:
+    """The sentence a call points to; None for a call about none. Raises FormatError where the tool has nothing to
+    decide about it."""
+    if "sentence" not in turn.call.arguments:
+        return None
+    context = detective.context(model)
+    pointer = str(turn.call.arguments["sentence"])
+    try:
+        sentence = context.sentence(int(pointer.lstrip("Ss")))
+    except (KeyError, ValueError):
+        raise FormatError(f"{pointer} names no sentence; write one of S0 to S{len(context.sentences)}") from None
+    item = detective.registry[turn.call.name]
+    if not item.system and not detective.registry.fits(item, context, sentence):
+        raise FormatError(f"{item.name} cannot decide anything about {sentence.name}; use another tool")
+    return sentence
+
+
+def _remember(detective: Detective, sentence: Sentence, step: Step) -> None:
+    """Record a label. What a tool decided is not undone by `get_answer`, and a sentence with a number or a name in it
+    claims something."""
+    if step.call is None or step.result is None:
+        return
+    if detective.registry[step.call.name].system:
+        known = sentence.index in detective.memory
+        if known or (step.result.label == "no_claim" and states_something(sentence.text)):
+            return
+    detective.record(entry_of(sentence, step.call, step.result))
 
 
 def _reply(messages: list[Message], said: str, observation: str, language: str) -> None:

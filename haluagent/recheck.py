@@ -4,13 +4,15 @@ from .detection import Run
 from .errors import ConfigError
 from .events import Answered
 from .memory import verdict
+from .reflection import look_globally
 from .types import Detection
 
 
 async def recheck(run: Run, detection: Detection, index: int) -> Detection:
     """Verify sentence `index` again with the tools of `run` and put the new entry into a copy of the report.
 
-    The other entries stay as they are. Raises ConfigError where there is no such sentence.
+    The other entries stay, but for what rests on this one. Where the endpoint fails the old entry stays too, and the
+    report has the error. Raises ConfigError where there is no such sentence.
     """
     old = next((entry for entry in detection.sentences if entry.sentence.index == index), None)
     if old is None:
@@ -19,8 +21,11 @@ async def recheck(run: Run, detection: Detection, index: int) -> Detection:
     for entry in detection.sentences:
         if entry.sentence.index != index:
             run.detective.memory.record(entry)
-    fresh = await run.one(old.sentence)
-    entries = tuple(fresh if entry.sentence.index == index else entry for entry in detection.sentences)
+    await run.one(old.sentence)
+    if run.error is not None:  # nothing new was learned: what was known stays
+        run.detective.record(old)
+    look_globally(run.detective)
+    entries = tuple(run.detective.memory[entry.sentence.index] for entry in detection.sentences)
     hallucination, score = verdict(entries)
     new = detection.model_copy(
         update={
@@ -29,6 +34,7 @@ async def recheck(run: Run, detection: Detection, index: int) -> Detection:
             "score": score,
             "steps": (*detection.steps, *run.detective.steps),
             "usage": detection.usage + run.usage,
+            "error": run.error,
         }
     )
     run.detective.emit(Answered(detection=new))

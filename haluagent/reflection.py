@@ -8,19 +8,22 @@ from .events import Revised
 from .limits import Meter
 from .prompts import render
 from .tools._numbers import Number, find_numbers
-from .tools.calculator import stated_results
+from .tools.calculator import final_answer, stated_results
 from .tools.match import judge
 from .types import Evidence, Label, MemoryEntry
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
 
 async def reflect(detective: Detective, model: Meter) -> None:
-    """Revise the memory where the local or the global look says so."""
-    if detective.task.reference is not None:
-        for entry in detective.memory.entries():
-            if entry.sentence.index > 0:
-                await _local(detective, entry, model)
-    _global(detective)
+    """Revise the memory where the local or the global look says so. The global look needs no model, and is taken
+    whatever becomes of the local one."""
+    try:
+        if detective.task.reference is not None:
+            for entry in detective.memory.entries():
+                if entry.sentence.index > 0:
+                    await _local(detective, entry, model)
+    finally:
+        look_globally(detective)
 
 
 async def _local(detective: Detective, entry: MemoryEntry, model: Meter) -> None:
@@ -33,18 +36,15 @@ async def _local(detective: Detective, entry: MemoryEntry, model: Meter) -> None
         _revise(detective, entry, "contradicted", result.observation, result.confidence, result.evidence)
 
 
-def _global(detective: Detective) -> None:
+def look_globally(detective: Detective) -> None:
     """A step that uses the result of a wrong step is wrong, even where it is right taken alone."""
     response, question = detective.task.response, detective.task.question
     wrong: list[MemoryEntry] = []
     for entry in detective.memory.entries():
         if entry.sentence.index == 0:
             continue
-        used = next(
-            ((number, earlier) for earlier in wrong for number in uses(entry.sentence.text, results(earlier, response), question)),
-            None,
-        )
-        if entry.label != "contradicted" and used is not None:
+        used = _rests_on(entry, wrong, response, question)
+        if used is not None:
             number, earlier = used
             reason = render(
                 "reason", detective.task.language, kind="depends", detail=f"{number} ({earlier.sentence.name})"
@@ -53,6 +53,26 @@ def _global(detective: Detective) -> None:
             entry = _revise(detective, entry, "contradicted", reason, earlier.confidence * 0.9, (evidence,))
         if entry.label == "contradicted":
             wrong.append(entry)
+
+
+def _rests_on(
+    entry: MemoryEntry, wrong: list[MemoryEntry], response: str, question: str
+) -> tuple[str, MemoryEntry] | None:
+    """The number of a wrong step that a sentence calculates with, or that it gives as the answer without any check.
+
+    What claims nothing, and what a reference or another source supports, does not rest on it: the same number may
+    well mean something else there.
+    """
+    calculated = entry.label == "supported" and entry.tool == "calculator"
+    answers = entry.label == "unverified" and any(
+        entry.sentence.span[0] <= number.span[0] < entry.sentence.span[1] for number in final_answer(response)
+    )
+    if not calculated and not answers:
+        return None
+    for earlier in wrong:
+        for number in uses(entry.sentence.text, results(earlier, response), question):
+            return number, earlier
+    return None
 
 
 def results(entry: MemoryEntry, response: str) -> list[Number]:

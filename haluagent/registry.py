@@ -5,6 +5,7 @@ by hand all come through the same door, `Registry.add`.
 """
 
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -12,9 +13,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from .errors import ConfigError, FormatError, ToolError
+from .errors import ConfigError, FormatError, ModelError, ToolError
 from .protocols import ToolContext
 from .types import Language, Record, Sentence, ToolCall, ToolResult
+
+logger = logging.getLogger(__name__)
 
 ENTRY_POINTS = "haluagent.tools"
 ARGUMENT_TYPES = (str, int, float, bool, Sentence)
@@ -109,8 +112,8 @@ def make_tool(
     system: bool = False,
     general: bool = False,
 ) -> Tool:
-    if not name.isidentifier():
-        raise ConfigError(f"tool {name!r}: the name must be a Python identifier")
+    if not _is_plain_identifier(name):
+        raise ConfigError(f"tool {name!r}: the name must be a Python identifier of ASCII letters, digits and _")
     if not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: make the function async (async def {name}(context, ...))")
     for language in get_args(Language):
@@ -122,6 +125,8 @@ def make_tool(
     parameters = dict(list(inspect.signature(function).parameters.items())[1:])
     fields: dict[str, Any] = {}
     for parameter_name, parameter in parameters.items():
+        if not _is_plain_identifier(parameter_name):
+            raise ConfigError(f"tool {name}: the argument {parameter_name!r} must have a name of ASCII letters, digits and _")
         if parameter_name not in hints:
             raise ConfigError(f"tool {name}: annotate the argument {parameter_name!r} with a type")
         annotation = hints[parameter_name]
@@ -135,6 +140,11 @@ def make_tool(
         fields[parameter_name] = (annotation, default)
     arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
     return Tool(name, dict(description), demos, function, arguments, parameters, when, system, general)
+
+
+def _is_plain_identifier(name: str) -> bool:
+    """Whether the parser of the model's turns (`wire`) can read a name."""
+    return name.isascii() and name.isidentifier()
 
 
 def argument_type(annotation: Any) -> Any:
@@ -154,6 +164,7 @@ class Registry:
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
+        self._broken: set[str] = set()
         for item in tools:
             self.add(item)
 
@@ -192,8 +203,23 @@ class Registry:
                 raise ConfigError(f"tool {point.name!r} of {point.value} could not be loaded: {error}") from error
             self.add(item)
 
+    def fits(self, item: Tool, context: ToolContext, sentence: Sentence) -> bool:
+        """Whether a tool could decide anything about a sentence. A `when` that raises says no: a tool that is broken
+        there is not offered, and the detection goes on with the others."""
+        try:
+            return bool(item.when(context, sentence))
+        except Exception as error:
+            if item.name not in self._broken:  # once, not for every sentence
+                self._broken.add(item.name)
+                logger.warning("the tool %s is not offered: its `when` failed: %s", item.name, _describe(error))
+            return False
+
     async def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
-        """Validate a call and run it. Raises FormatError for a call that does not fit, ToolError for one that failed."""
+        """Validate a call and run it. Raises FormatError for a call that does not fit, ToolError for one that failed.
+
+        Whatever a tool raises is a ToolError, and so is a result that is none. Through it pass only the model's
+        failure (ModelError) and exceptions of a class with `passes_tools = True`, which end the detection.
+        """
         item = self[call.name]
         values = {name: _resolve(item, name, value, context) for name, value in call.arguments.items()}
         try:
@@ -202,11 +228,22 @@ class Registry:
             problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors())
             raise FormatError(f"{call.name}: {problems}") from None
         try:
-            return await item.run(context, **{name: getattr(arguments, name) for name in item.parameters})
-        except (FormatError, ToolError):
+            result = await item.run(context, **{name: getattr(arguments, name) for name in item.parameters})
+        except (FormatError, ToolError, ModelError):
             raise
-        except (ValueError, ArithmeticError, LookupError, TypeError, OSError, RecursionError) as error:
-            raise ToolError(f"{call.name} failed: {type(error).__name__}: {error}") from error
+        except ConfigError as error:
+            raise ToolError(str(error)) from error
+        except Exception as error:
+            if getattr(error, "passes_tools", False):
+                raise
+            raise ToolError(f"{call.name} failed: {_describe(error)}") from error
+        if not isinstance(result, ToolResult):
+            raise ToolError(f"{call.name} failed: it returned {type(result).__name__} and not a ToolResult")
+        return result
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _resolve(item: Tool, name: str, value: Any, context: ToolContext) -> Any:

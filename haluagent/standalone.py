@@ -20,11 +20,12 @@ _PRONOUN = {
 _VERB_FREE_WORDS = 4  # an English answer this short is a fragment: "Paris", "in 1998", "the second one"
 _FRAGMENT_CHARACTERS = 8
 _CODE = re.compile(r"```|^\s{4}|[{};]\s*$|\bdef \w+\(", re.MULTILINE)
+_DENIAL = re.compile(r"\b(?:not|no|never|none|nor|neither|without)\b|n't\b|[不没无未非别]", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]+|\d+(?:\.\d+)?|[\u4e00-\u9fff]")
 _GLUE = frozenset(
     """
     a an the is are was were be been of in on at to by for and or with as from that which who its it has
-    have had answer question called name named does did do not
+    have had answer question
     """.split()
 )
 
@@ -69,8 +70,11 @@ async def _complete(task: Task, sentence: Sentence, model: Meter) -> Sentence:
 
 
 def adds_nothing(written: str, original: str, known: str) -> bool:
-    """Whether a completion keeps every number and name of the original and takes every other word from `known`."""
+    """Whether a completion keeps every number, name and denial of the original and takes every other word from
+    `known`."""
     if not written or written == original or len(written) > 3 * len(original) + 240:
+        return False
+    if _denials(written) != _denials(original):
         return False
     words, source = _words(written), _words(known) | _GLUE
     if not words <= source:
@@ -78,6 +82,10 @@ def adds_nothing(written: str, original: str, known: str) -> bool:
     kept = {word for word in _words(original) if not _PRONOUN["en"].fullmatch(word)} - _GLUE
     pronouns = set("他她它们这那此该其")
     return kept - pronouns <= words
+
+
+def _denials(text: str) -> int:
+    return len(_DENIAL.findall(text))
 
 
 def _words(text: str) -> set[str]:

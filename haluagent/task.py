@@ -54,7 +54,7 @@ class Task:
 
     def _window(self, sentence: Sentence) -> tuple[Sentence, ...]:
         for window in self.windows:
-            if sentence in window:
+            if any(other.index == sentence.index for other in window):
                 return window
         return self.windows[-1]  # the whole response is judged with its conclusion in view
 
@@ -86,11 +86,12 @@ def make_task(
     demos = [demo for tool in tools for demo in tool.demos if demo.language == language]
     system = render("system", language, tools=tools, demos=demos)
     asked = model.count_tokens(question)
-    room = model.context - model.count_tokens(system) - asked - ANSWER_TOKENS
+    told = model.count_tokens(system)
+    room = model.context - told - asked - ANSWER_TOKENS
     if room < model.context // 8:
         raise ConfigError(
-            f"the question takes {asked} tokens, too many for the model's context of {model.context}; "
-            "pass long material as the reference, or use a model with a longer context"
+            f"the question takes {asked} tokens and the agent's instructions {told}, too many for the model's context "
+            f"of {model.context}; pass long material as the reference, or use a model with a longer context"
         )
     room = room * 2 // 3  # the rest is for the sentence that is repeated at the end
     windows = _windows(sentences, room, model.count_tokens)

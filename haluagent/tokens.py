@@ -42,6 +42,10 @@ CACHE_FORMAT = 1
 CHUNK = 10_000  # characters
 
 
+class UnknownVocabulary(ConfigError):
+    """The file is whole, but its tokenizer is not one that can be built here."""
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """What an encoding is made of: byte sequences by rank, and the tokens that stand for a string as a whole.
@@ -66,8 +70,8 @@ class Tokenizer:
         """The tokenizer of a model file.
 
         With `cache_dir` the vocabulary is kept there and the next start is quicker; a damaged or outdated
-        cache is made again. Raises ConfigError where the file is not a complete GGUF file or has a tokenizer
-        other than the byte-pair ones named in `PATTERNS`.
+        cache is made again. Raises ConfigError where the file is not a complete GGUF file, and UnknownVocabulary
+        where it has a tokenizer other than the byte-pair ones named in `PATTERNS`.
         """
         path = Path(path)
         if cache_dir is None:
@@ -140,10 +144,10 @@ def read_vocabulary(path: Path) -> Vocabulary:
     metadata = read_metadata(path, wanted=lambda key: key.startswith("tokenizer.ggml."))
     model = metadata.get("tokenizer.ggml.model")
     if model != "gpt2":
-        raise ConfigError(f"{path} has a tokenizer of type {model!r}; use a model with a byte-pair (gpt2) tokenizer")
+        raise UnknownVocabulary(f"{path} has a tokenizer of type {model!r}; use one with a byte-pair (gpt2) tokenizer")
     pre = metadata.get("tokenizer.ggml.pre", "default")
     if pre not in PATTERNS:
-        raise ConfigError(f"{path} has the pre-tokenizer {pre!r}; use a model with one of {', '.join(PATTERNS)}")
+        raise UnknownVocabulary(f"{path} has the pre-tokenizer {pre!r}; use a model with one of {', '.join(PATTERNS)}")
     tokens, types = metadata.get("tokenizer.ggml.tokens"), metadata.get("tokenizer.ggml.token_type")
     if not isinstance(tokens, list) or not isinstance(types, list) or len(tokens) != len(types):
         raise ConfigError(f"{path} has no complete vocabulary (tokens and their types); download the model again")
@@ -152,9 +156,9 @@ def read_vocabulary(path: Path) -> Vocabulary:
     try:
         ranks = {bytes([table[char] for char in token]): i for token, kind, i in typed if kind == NORMAL and token}
     except KeyError as error:
-        raise ConfigError(f"{path} has a token with {error}, which stands for no byte; use another model") from None
+        raise UnknownVocabulary(f"{path} has a token with {error}, which stands for no byte") from None
     if not all(bytes([byte]) in ranks for byte in range(256)):
-        raise ConfigError(f"{path} has a vocabulary that cannot spell every byte; use another model")
+        raise UnknownVocabulary(f"{path} has a vocabulary that cannot spell every byte")
     return Vocabulary(
         pre,
         ranks,
@@ -230,22 +234,21 @@ def clip(text: str, room: int, count: Callable[[str], int]) -> tuple[str, int]:
     return f"{text[:keep]} [… {hidden} characters not shown …] {text[-keep:]}", hidden
 
 
-def windows(text: str, limit: int, count: Callable[[str], int], overlap: int = 0) -> list[Span]:
+def windows(text: str, limit: int, count: Callable[[str], int]) -> list[Span]:
     """Spans of `text` of at most `limit` tokens each, ascending, that together cover all of it.
 
     `count` gives the tokens of a text. A text that fits is one window; an empty one has none. Windows end where
-    a sentence or a line ends; only a piece that is longer than `limit` by itself is cut within. With `overlap`
-    a window begins again with up to that many last tokens of the one before. A single character that takes more
-    than `limit` tokens is a window all the same. The text is counted about three times in all, not once a window.
-    Raises ValueError unless `0 <= overlap < limit`.
+    a sentence or a line ends; only a piece that is longer than `limit` by itself is cut within. A single
+    character that takes more than `limit` tokens is a window all the same. The text is counted about three times
+    in all, not once a window. Raises ValueError where `limit` is less than 1.
     """
-    if not 0 <= overlap < limit:
-        raise ValueError(f"windows need 0 <= overlap < limit, not overlap={overlap} and limit={limit}")
+    if limit < 1:
+        raise ValueError(f"windows need a limit of at least one token, not {limit}")
     if not text:
         return []
     if count(text) <= limit:
         return [(0, len(text))]
-    pieces = list(_pieces(text, limit, overlap, count))
+    pieces = list(_pieces(text, limit, count))
     spans: list[Span] = []
     first = 0
     while first < len(pieces):
@@ -254,9 +257,7 @@ def windows(text: str, limit: int, count: Callable[[str], int], overlap: int = 0
         while last > first and count(text[pieces[first].start : pieces[last].end]) > limit:
             last -= 1
         spans.append((pieces[first].start, pieces[last].end))
-        if last + 1 == len(pieces):
-            break
-        first = _step_back(pieces, first, last, overlap, limit)
+        first = last + 1
     return spans
 
 
@@ -276,20 +277,7 @@ def _fill(pieces: list[_Piece], first: int, limit: int) -> int:
     return last
 
 
-def _step_back(pieces: list[_Piece], first: int, last: int, overlap: int, limit: int) -> int:
-    """The first piece of the next window: after `last`, or before it by as many pieces as the overlap holds.
-
-    The overlap leaves room for the piece after `last`: otherwise the next window would say nothing new.
-    """
-    room = min(overlap, limit - pieces[last + 1].tokens)
-    start, tokens = last + 1, 0
-    while start - 1 > first and tokens + pieces[start - 1].tokens <= room:
-        start -= 1
-        tokens += pieces[start].tokens
-    return start
-
-
-def _pieces(text: str, limit: int, overlap: int, count: Callable[[str], int]) -> Iterator[_Piece]:
+def _pieces(text: str, limit: int, count: Callable[[str], int]) -> Iterator[_Piece]:
     start = 0
     for end in [*(match.end() for match in _PIECE_END.finditer(text)), len(text)]:
         if end == start:
@@ -298,7 +286,7 @@ def _pieces(text: str, limit: int, overlap: int, count: Callable[[str], int]) ->
         if tokens <= limit:
             yield _Piece(start, end, tokens)
         else:
-            yield from _hard_cut(text, start, end, tokens, overlap or limit, count)
+            yield from _hard_cut(text, start, end, tokens, limit, count)
         start = end
 
 

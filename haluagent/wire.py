@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .errors import FormatError
 from .registry import Tool, argument_type
-from .types import Language, Record, Sentence, ToolCall
+from .types import Language, Record, Sentence, Span, ToolCall
 
 THOUGHT = {"en": "THOUGHT: ", "zh": "思考："}
 ACTION = {"en": "ACTION: ", "zh": "行为："}
@@ -24,6 +24,7 @@ STRING_CHARACTERS = 200
 
 _THOUGHT_MARK = r"(?:THOUGHT|思考)\s*[:：]?\s*"
 _ACTION_MARK = r"(?:ACTION|行为|行动)\s*[:：]?\s*"
+_OBSERVATION_MARK = re.compile(r"(?:OBSERVATION|观察)\s*[:：]")
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*[(（]")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*[=＝:：]\s*")
 _OPENING_QUOTES = {'"': '"', "'": "'", "“": "”", "「": "」", "‘": "’", "”": "”", "＂": "＂"}
@@ -94,49 +95,94 @@ def _value_rule(annotation: Any) -> str:
     return {Sentence: "pointer", int: "integer", float: "number", bool: "boolean"}.get(kind, "string")
 
 
-def parse(text: str) -> Turn:
+def parse(text: str, truncated: bool = False) -> Turn:
     """Read one turn, as strict as the grammar or as free as a model without one writes it.
 
     Tolerated: missing marks and colons, full-width punctuation, unescaped or missing quotes, text after the call,
-    Markdown around it. Raises FormatError, with what a valid turn looks like, where no call can be read.
+    Markdown around it. Raises FormatError, with what a valid turn looks like, where no call can be read, and where
+    the model was stopped at the token limit (`truncated`) before the call was closed: half an argument is another one.
     """
-    body = re.split(r"\n?\s*(?:OBSERVATION|观察)\s*[:：]", text, maxsplit=1)[0]
-    head, _, tail = _split_action(body)
+    head, tail = _split_action(text)
     match = _CALL.search(tail)
     if match is None:
         raise FormatError('no tool call found; write one line such as ACTION: match(sentence=S1, context="question")')
-    arguments = _arguments(tail[match.end() :])
+    arguments, end = _arguments(tail, match.end())
+    if truncated and end is None:
+        raise FormatError("the turn was cut off; write a shorter one")
     thought = re.sub(rf"^\W*{_THOUGHT_MARK}", "", head.strip()).strip("* \n")
     return Turn(thought=thought, call=ToolCall(name=match.group(1), arguments=arguments))
 
 
-def _split_action(body: str) -> tuple[str, str, str]:
-    """The text before the last action mark, the mark, and the text after it."""
-    marks = list(re.finditer(_ACTION_MARK, body))
+def _split_action(text: str) -> tuple[str, str]:
+    """The text before the action mark, and the text after it up to an observation the model made up.
+
+    Words inside an argument are no marks (an argument has no line breaks). The last mark counts that a call follows
+    at once, one at the beginning of a line before others; where a call follows none, the first call of the text does.
+    """
+    calls = _complete_calls(text)
+
+    def outside(mark: re.Match[str]) -> bool:
+        return not any(start <= mark.start() < end for start, end in calls)
+
+    first = _CALL.search(text)
+    for mark in _OBSERVATION_MARK.finditer(text, first.end() if first else len(text)):
+        if outside(mark) or _begins_line(text, mark):
+            text = text[: mark.start()]
+            break
+    marks = [
+        mark
+        for mark in re.finditer(_ACTION_MARK, text)
+        if _CALL.search(text, mark.end())
+        and (outside(mark) or (_begins_line(text, mark) and _call_follows(text, mark)))
+    ]
     if marks:
-        mark = marks[-1]
-        return body[: mark.start()], mark.group(), body[mark.end() :]
-    call = _CALL.search(body)
-    cut = call.start() if call else len(body)
-    return body[:cut], "", body[cut:]
+        mark = max(marks, key=lambda mark: (_call_follows(text, mark), _begins_line(text, mark), mark.start()))
+        return text[: mark.start()], text[mark.end() :]
+    cut = first.start() if first else len(text)
+    return text[:cut], text[cut:]
 
 
-def _arguments(text: str) -> dict[str, Any]:
-    """Named arguments up to the bracket that closes the call. A value runs to its closing quote, where the next
-    character is a comma or the bracket, so that quotes inside it need no escape."""
-    arguments: dict[str, Any] = {}
+def _complete_calls(text: str) -> list[Span]:
+    """Where the calls are whose arguments can be read up to the closing bracket."""
+    calls: list[Span] = []
     position = 0
+    while call := _CALL.search(text, position):
+        position = call.end()
+        with suppress(FormatError):
+            _, end = _arguments(text, call.end())
+            if end is not None:
+                calls.append((call.start(), end))
+                position = end
+    return calls
+
+
+def _call_follows(text: str, mark: re.Match[str]) -> bool:
+    return bool(re.compile(r"[\s*`]*" + _CALL.pattern).match(text, mark.end()))
+
+
+def _begins_line(text: str, mark: re.Match[str]) -> bool:
+    """Whether only Markdown and white space stand before a mark in its line."""
+    return not re.search(r"\w", text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()])
+
+
+def _arguments(text: str, position: int) -> tuple[dict[str, Any], int | None]:
+    """Named arguments from `position` on, and where the bracket is that closes the call; None where it is missing.
+    A value runs to its closing quote, where the next character is a comma or the bracket, so that quotes inside it
+    need no escape."""
+    arguments: dict[str, Any] = {}
     while position < len(text):
         while position < len(text) and text[position] in " ,，、\n\t":
             position += 1
-        if position >= len(text) or text[position] in ")）":
+        if position >= len(text):
             break
+        if text[position] in ")）":
+            return arguments, position
         name = _NAME.match(text, position)
         if name is None:
             raise FormatError(f"argument without a name near {text[position : position + 20]!r}; write name=value")
         value, position = _value(text, name.end())
         arguments[name.group(1)] = value
-    return arguments
+    return arguments, None
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:

@@ -12,7 +12,8 @@ from haluagent.types import Language, Sentence, Usage
 
 
 class ScriptedModel:
-    """A model that says what a function of the conversation tells it to. Keeps every conversation it was given."""
+    """A model that says what a function of the conversation tells it to where a grammar holds it (turns, formulas),
+    and `free` elsewhere. Keeps every conversation it was given."""
 
     name = "scripted"
 
@@ -21,11 +22,13 @@ class ScriptedModel:
         say: Callable[[Sequence[Message]], str] | Sequence[str] = (),
         choose: Callable[[Sequence[Message]], float] | float = 0.9,
         context: int = 8192,
+        free: str = "",
     ) -> None:
         self._lines = None if callable(say) else iter(say)
         self._say = say if callable(say) else None
         self._choose = choose if callable(choose) else lambda messages: choose
         self.context = context
+        self._free = free
         self.seen: list[list[Message]] = []
         self.grammars: list[str | None] = []
 
@@ -41,8 +44,11 @@ class ScriptedModel:
     ) -> Generation:
         self.seen.append([Message(**message) for message in messages])
         self.grammars.append(grammar)
-        text = self._say(messages) if self._say else next(self._lines)  # type: ignore[arg-type]
+        text = self._free if grammar is None else self._next(messages)
         return Generation(texts=(text,) * samples, usage=self._usage(messages, text))
+
+    def _next(self, messages: Sequence[Message]) -> str:
+        return self._say(messages) if self._say else next(self._lines)  # type: ignore[arg-type]
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
         """The first choice gets what the script says, the others share the rest."""

@@ -47,8 +47,7 @@ def test_every_sentence_is_verbatim_and_the_split_is_a_step(scripted: Any) -> No
     ("say", "stop_word"),
     [
         (lambda messages: "I cannot decide.", "could not be read"),
-        (lambda messages: "THOUGHT: again\nACTION: date(sentence=S1)", "step limit"),
-        (lambda messages: "THOUGHT: x\nACTION: no_such_tool(sentence=S1)", "step limit"),
+        (lambda messages: "THOUGHT: x\nACTION: no_such_tool(sentence=S1)", "could not be read"),
         (lambda messages: "THOUGHT: enough\nACTION: get_answer()", "check"),
     ],
 )
@@ -60,6 +59,45 @@ def test_a_model_that_gets_nowhere_ends_unverified(scripted: Any, say: Any, stop
     for entry in detection.sentences:
         assert stop_word in entry.reason
         assert entry.opinion is not None
+
+
+@pytest.mark.parametrize(("limits", "say", "stop"), [
+    (Limits(steps=1), "ACTION: calculator(sentence={})", "step_limit"),
+    (Limits(format_errors=0), "It is fine.", "format_errors"),
+])  # fmt: skip
+@pytest.mark.parametrize("closed_book", [False, True])
+def test_each_limit_has_its_stop_and_leaves_no_label(
+    scripted: Any, limits: Limits, say: str, stop: str, closed_book: bool
+) -> None:
+    question = "A crate holds 15 of 90 bottles. How many crates are there?"
+    model = scripted(lambda messages: say.format(scripted.checked(messages)))
+    with HaluAgent(model, limits=limits, closed_book=closed_book) as agent:
+        detection = agent.detect(question, "There are 7 crates. That is 7 of them.")
+    assert detection.stop == stop
+    assert by_sentence(detection)[1] == by_sentence(detection)[2] == "unverified"
+
+
+def test_a_call_about_another_sentence_is_refused(scripted: Any) -> None:
+    """An endpoint without grammars may write any call; it must not label one sentence by another."""
+    with HaluAgent(scripted(lambda messages: "ACTION: calculator(sentence=S1)")) as agent:
+        detection = agent.detect(QUESTION, "It is 1 + 1 = 2. It is 2 + 2 = 5.")
+    assert by_sentence(detection) == {1: "supported", 2: "unverified"}
+
+
+def test_a_sentence_with_a_number_is_not_waved_through(scripted: Any) -> None:
+    say = 'ACTION: get_answer(sentence={}, label="no_claim")'
+    with HaluAgent(scripted(lambda messages: say.format(scripted.checked(messages)))) as agent:
+        detection = agent.detect("Who?", "Let me see. It was Napoleon in 1815.")
+    assert by_sentence(detection) == {1: "no_claim", 2: "unverified"}
+
+
+def test_a_condition_that_was_not_reached_is_not_met(scripted: Any) -> None:
+    """The limit comes before the length is counted: that the sentences are right says nothing about it."""
+    with HaluAgent(scripted(scripted.calculate, choose=0.9), limits=Limits(tokens=1800), reflect=False) as agent:
+        detection = agent.detect("Describe 12 * 7 in exactly 50 words.", "It is 12 * 7 = 84. And 84 = 7 * 12.")
+    assert detection.stop == "budget"
+    assert by_sentence(detection)[0] == "unverified"
+    assert detection.hallucination is None
 
 
 def test_an_endpoint_that_dies_midway_ends_in_a_report(scripted: Any) -> None:

@@ -112,7 +112,7 @@ def test_between_the_two_nothing_is_decided(
     check: Check, monkeypatch: pytest.MonkeyPatch, probability: float, label: str | None
 ) -> None:
     monkeypatch.setattr(_answer_check, "_probability", lambda judged, agreeing: probability)
-    result, _ = check([RIGHT])
+    result, _ = check([RIGHT, "15+6"])
     assert (result.label, result.confidence) == (label, max(probability, 1 - probability))
 
 
@@ -143,3 +143,9 @@ def test_the_number_that_is_shown_is_the_one_the_formula_gives(check: Check) -> 
 def test_the_probability_is_bounded_and_monotone(judged: float, other: float, agreeing: int, more: int) -> None:
     (low, high), (few, many) = sorted((judged, other)), sorted((agreeing, more))
     assert 0 <= _probability(low, many) <= _probability(high, many) <= _probability(high, few) <= 1
+
+
+def test_what_the_model_judges_alone_decides_nothing(check: Check) -> None:
+    """No formula gave the stated answer, or none could be computed: a judgement is an opinion, not a check."""
+    assert check(["15+6", "15-6"], judged=0.001)[0].label is None
+    assert check([], judged=0.999)[0].label is None

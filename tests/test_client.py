@@ -137,6 +137,20 @@ def test_the_request_and_the_usage(server: Server) -> None:
     assert usage.seconds > 0
 
 
+def test_half_a_character_is_replaced(server: Server) -> None:
+    server.queue = [chat("a\ud83d b\ude00 \ud83d\ude00")]
+    answer = generate(model(server))
+    assert answer.text == "a\ufffd b\ufffd 😀"
+    assert answer.model_dump_json()
+
+
+def test_half_a_character_among_the_scores_is_no_choice(server: Server) -> None:
+    answer = scored(YES=0.5)
+    answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"].append({"token": "\ud83d", "logprob": -1.0})
+    server.queue = [answer]
+    assert choose(model(server), "YES", "NO").probabilities == {"YES": 1.0, "NO": 0.0}
+
+
 def test_cached_tokens_from_the_timings_of_llama_cpp(server: Server) -> None:
     server.queue = [chat("x", timings={"cache_n": 8})]
     assert generate(model(server)).usage.cached_tokens == 8

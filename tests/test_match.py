@@ -2,19 +2,21 @@
 
 import asyncio
 import math
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from haluagent.tools._calibration import CURVES, calibrated
+from haluagent.tools._calibration import CURVES, UNCALIBRATED
+from haluagent.tools._passages import best_windows, missing_numbers, passage, quoted
 from haluagent.tools._words import words
-from haluagent.tools.match import WINDOW_TOKENS, WINDOWS, match, missing_numbers, passage, quoted
+from haluagent.tools.match import WINDOW_TOKENS, WINDOWS, agreement, match
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from haluagent.errors import ToolError
-from haluagent.protocols import Message, ToolContext
+from haluagent.protocols import Choice, Message, ToolContext
 from haluagent.types import Language, ToolResult
 
 ELBE = "The Elbe rises in the Giant Mountains of the Czech Republic. It flows into the North Sea near Cuxhaven."
@@ -46,6 +48,22 @@ def believes(probability: float | Callable[[str], float]) -> Callable[[Sequence[
     return choose
 
 
+def choices(model: Any) -> list[list[Message]]:
+    """The conversations that asked for a choice; where a bare answer is judged, one more asks for an answer."""
+    return [messages for messages in model.seen if "\nB" in prompt(messages)]
+
+
+def unscored(scripted: Any, **options: Any) -> Any:
+    """A model behind a server that gives no log-probabilities."""
+
+    class Unscored(scripted):  # type: ignore[misc]
+        async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+            choice: Choice = await super().choose(messages, choices)
+            return choice.model_copy(update={"calibrated": False})
+
+    return Unscored(**options)
+
+
 def call(context: ToolContext, where: str = "reference", index: int = 1) -> ToolResult:
     return asyncio.run(match.run(context, context.sentence(index), where))
 
@@ -67,27 +85,67 @@ def test_both_option_orders_are_asked(scripted: Any, make_context: Any, language
     model = scripted(choose=believes(0.9))
     response = TWO[language] if several else ANSWER[language]
     call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model))
-    assert [turned(messages) for messages in model.seen] == [False, True]
-    first, second = (prompt(messages).splitlines() for messages in model.seen)
+    assert [turned(messages) for messages in choices(model)] == [False, True]
+    assert len(model.seen) == (2 if several else 3)
+    first, second = (prompt(messages).splitlines() for messages in choices(model))
     (a, other_a), (b, other_b) = ((one, other) for one, other in zip(first, second, strict=True) if one != other)
     assert (a[0], b[0]) == (other_a[0], other_b[0]) == ("A", "B")
     assert (a[1:], b[1:]) == (other_b[1:], other_a[1:])
 
 
 @pytest.mark.parametrize(("language", "several"), list(product(LANGUAGES, (False, True))))
-@pytest.mark.parametrize("always", [0.01, 0.99])
+@pytest.mark.parametrize("first", [0.0, 0.01, 0.2, 0.5, 0.99, 1.0])
+@pytest.mark.parametrize("scored", [True, False])
 def test_a_model_that_always_says_the_same_option_says_nothing(
-    scripted: Any, make_context: Any, language: Language, several: bool, always: float
+    scripted: Any, make_context: Any, language: Language, several: bool, first: float, scored: bool
 ) -> None:
+    """Not even where an answer given anew agrees or a number is missing."""
+    response = (TWO if several else ANSWER)[language].replace(".", " in 1905.", 1).replace("。", "1905年。", 1)
+    options: dict[str, Any] = {"choose": first, "free": "the Czech Republic" if language == "en" else "捷克"}
+    model = scripted(**options) if scored else unscored(scripted, **options)
+    context = make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)
+    result = call(context)
+    assert (result.label, result.evidence) == (None, ())
+    assert ("does not decide" if language == "en" else "不足以判定") in result.observation
+    assert "50%" in result.observation and "1905" in result.observation
+    assert len(model.seen) == 2  # there is nothing that an answer given anew could confirm
+    if several:
+        assert call(context, "response", 2).label is call(context, "question", 2).label is None
+
+
+def test_answers_that_almost_cancel_say_nothing(scripted: Any, make_context: Any) -> None:
+    """Log-odds of 5 and -4.97: for the curve, whose lean is 0.11, that would be a clear no."""
+    model = scripted(choose=lambda messages: 1 / (1 + math.exp(-4.97 if turned(messages) else -5)))
+    result = call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model))
+    assert (result.label, result.observation) == (None, "the reference does not decide this (50%)")
+
+
+@pytest.mark.parametrize(("language", "several"), list(product(LANGUAGES, (False, True))))
+@pytest.mark.parametrize(("belief", "label"), [(1.0, "supported"), (0.0, "contradicted")])
+def test_without_log_probabilities_two_equal_answers_decide_with_less_confidence(
+    scripted: Any, make_context: Any, language: Language, several: bool, belief: float, label: str
+) -> None:
+    model = unscored(scripted, choose=believes(belief), free="no")
     response = TWO[language] if several else ANSWER[language]
+    context = make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)
+    result = call(context)
+    assert (result.label, result.confidence) == (label, pytest.approx(UNCALIBRATED))
+    assert verbatim(context, result) and len(model.seen) == 2
+    if several:
+        found = call(context, "response", 2)
+        assert found.label == ("contradicted" if belief == 0 else None)
+        assert belief or found.confidence == pytest.approx(UNCALIBRATED)
 
-    def result(choose: float) -> ToolResult:
-        model = scripted(choose=choose)
-        return call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model))
 
-    assert result(always).observation == result(0.5).observation
-    neutral = calibrated(0.0, "statement" if several else "answer", language)
-    assert f"{neutral:.0%}" in result(always).observation
+def test_without_log_probabilities_one_even_answer_is_not_enough(scripted: Any, make_context: Any) -> None:
+    model = unscored(scripted, choose=lambda messages: 0.5 if turned(messages) else 1.0)
+    assert call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).label is None
+
+
+def test_a_missing_number_without_log_probabilities_keeps_the_cap(scripted: Any, make_context: Any) -> None:
+    model = unscored(scripted, choose=believes(1.0))
+    result = call(make_context("When?", "It flows since 1905. It is long.", reference=ELBE, model=model))
+    assert (result.label, result.confidence) == ("contradicted", pytest.approx(UNCALIBRATED))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -104,7 +162,7 @@ def test_the_two_answers_are_averaged(scripted: Any, make_context: Any, language
 def test_a_bare_answer_is_judged_as_the_answer(scripted: Any, make_context: Any, language: Language) -> None:
     model = scripted(choose=believes(0.99))
     call(make_context(WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model))
-    for messages in model.seen:
+    for messages in choices(model):
         assert WHERE[language] in prompt(messages) and f"<response>\n{ANSWER[language]}" in prompt(messages)
         assert "<statement>" not in prompt(messages)
 
@@ -117,6 +175,72 @@ def test_one_sentence_of_several_is_judged_as_a_statement(scripted: Any, make_co
     for messages in model.seen:
         assert f"<statement>\n{context.sentences[0].text}" in prompt(messages)
         assert WHERE[language] not in prompt(messages) and context.sentences[1].text not in prompt(messages)
+
+
+# An answer given anew --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("language", "gives"), [("en", "asked anew, it gives: Poland"), ("zh", "重新作答得到：波兰")])
+def test_a_bare_answer_is_compared_with_one_given_anew(
+    scripted: Any, make_context: Any, language: Language, gives: str
+) -> None:
+    model = scripted(choose=believes(0.99), free=" Poland\n" if language == "en" else " 波兰\n")
+    response = ANSWER[language]
+    result = call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model))
+    assert gives in result.observation and "\n" not in result.observation
+    asked = prompt(model.seen[-1])
+    assert model.seen[-1] not in choices(model) and model.grammars == [None]
+    assert WHERE[language] in asked and REFERENCE[language] in asked
+    assert response not in asked and "<response>" not in asked
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_answer_given_anew_moves_the_judgement(scripted: Any, make_context: Any, language: Language) -> None:
+    lean, slope, bonus = CURVES["answer", language]
+    assert bonus == 0
+    even = 1 / (1 + math.exp(-(lean + 0.2 / slope)))  # where the curve says 55%
+    free = {"en": ("The Czech Republic.", "Poland", ""), "zh": ("捷克", "波兰", "")}[language]
+
+    def result(free: str) -> ToolResult:
+        model = scripted(choose=believes(even), free=free)
+        context = make_context(WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model)
+        return call(context)
+
+    same, other, none = map(result, free)
+    assert (same.label, other.label, none.label) == ("supported", "contradicted", None)
+    assert "55%" in none.observation and none.observation.endswith((")", "）"))
+
+
+def test_one_sentence_of_several_is_not_answered_anew(scripted: Any, make_context: Any) -> None:
+    model = scripted(choose=believes(0.99), free="Poland")
+    assert "anew" not in call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).observation
+    assert model.grammars == []
+
+
+def test_of_a_long_reference_the_window_that_supports_most_answers_anew(scripted: Any, make_context: Any) -> None:
+    model = scripted(choose=believes(lambda text: 0.99 if "Giant Mountains" in text else 0.01), free="Giant Mountains")
+    question = "In which mountains does the river Elbe rise?" + " Please say it." * 1000
+    call(make_context(question, "The mountains.", reference=long_reference(2), model=model))
+    assert RISES["en"] in prompt(model.seen[-1])
+    assert model.count_tokens(prompt(model.seen[-1])) < 2 * WINDOW_TOKENS + 100
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "question", "share"),
+    [
+        ("Paris", "It is Paris.", "", 1.0),
+        ("Paris", "London", "", 0.0),
+        ("red wine", "red and white", "", 0.5),
+        ("the Elbe rises in Poland", "the Elbe rises in Saxony", "Where does the Elbe rise?", 1 / 2),  # "rises"
+        ("the Elbe", "the Elbe", "What is the Elbe?", 1.0),  # nothing but words of the question
+        ("", "Paris", "", None),
+        ("Paris", "the", "", None),
+        ("捷克", "易北河发源于捷克。", "易北河发源于哪里？", 1.0),
+        ("波兰", "易北河发源于捷克。", "易北河发源于哪里？", 0.0),
+    ],
+)
+def test_agreement(one: str, other: str, question: str, share: float | None) -> None:
+    assert agreement(one, other, question) == agreement(other, one, question) == share
 
 
 # The reference ---------------------------------------------------------------------------------------------------
@@ -136,6 +260,8 @@ def test_the_reference_decides_and_is_quoted(
 
 
 LONG = ("Where does the river Elbe rise?", "The Elbe rises in the mountains. It is long.")
+
+
 @pytest.mark.parametrize(
     ("language", "says"), [("en", "the reference says this word for word"), ("zh", "参考资料原文就是这样写的")]
 )
@@ -161,10 +287,10 @@ def test_a_bare_answer_is_judged_though_its_name_stands_in_the_reference(scripte
 PLACES = ("harbour", "castle", "bridge", "market", "garden", "mill")
 
 
-def long_reference(relevant: int) -> str:
-    """Six stretches of almost a window each; one of them is about the Elbe, and the first four name a river."""
+def long_reference(relevant: int, stretches: int = len(PLACES)) -> str:
+    """Stretches of almost a window each; one of them is about the Elbe, and the first four name a river."""
     parts = []
-    for number, place in enumerate(PLACES):
+    for number, place in enumerate(PLACES[:stretches]):
         about = "the river" if number < 4 else "the town"
         line = f"The {place} near {about} was painted again and again by many visitors. "
         parts.append(line * (4 * WINDOW_TOKENS // len(line) - 2) + (RISES["en"] if number == relevant else "") + "\n")
@@ -182,14 +308,43 @@ def test_any_window_may_support(scripted: Any, make_context: Any, relevant: int)
 
 
 def test_all_windows_must_speak_against(scripted: Any, make_context: Any) -> None:
-    reference = long_reference(2)
+    reference = long_reference(2, WINDOWS)
     against = scripted(choose=believes(0.01))
     assert call(make_context(*LONG, reference=reference, model=against)).label == "contradicted"
     undecided = 1 / (1 + math.exp(-CURVES["statement", "en"][0]))  # where the curve says one half
     one_open = scripted(choose=believes(lambda text: undecided if "Giant Mountains" in text else 0.01))
     result = call(make_context(*LONG, reference=reference, model=one_open))
     assert (result.label, result.evidence) == (None, ())
-    assert "does not decide" in result.observation
+    assert "does not decide" in result.observation and "read" not in result.observation
+    silent = scripted(choose=lambda messages: 0.5 if "castle" in prompt(messages) else believes(0.01)(messages))
+    assert call(make_context(*LONG, reference=reference, model=silent)).label is None
+
+
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [("en", r"does not decide this .*; about 5\d% of it was read$"), ("zh", r"不足以判定.*；只读了其中约 5\d%$")],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_what_was_not_read_is_not_said_to_contradict(
+    scripted: Any, make_context: Any, language: Language, says: str, several: bool
+) -> None:
+    response = LONG[1] if several else "The Elbe rises in the mountains in 1905."
+    context = make_context(
+        LONG[0], response, language=language, reference=long_reference(2), model=scripted(choose=believes(0.01))
+    )
+    result = call(context)
+    assert (result.label, result.evidence, len(result.read)) == (None, (), WINDOWS)
+    assert re.search(says, result.observation)
+
+
+def test_the_share_that_was_read_is_never_none_or_all(scripted: Any, make_context: Any) -> None:
+    model = scripted(choose=believes(0.01))
+    long = make_context(*LONG, reference=long_reference(2) * 100, model=model)
+    assert call(long).observation.endswith("; about 1% of it was read")
+    text = "Elbe. " * 3000  # so short that no window has room left
+    spans, _ = best_windows(text, "", 100, WINDOW_TOKENS, model.count_tokens)
+    rest = make_context(*LONG, reference=text[: spans[WINDOWS - 1][1]] + "It is so.", model=model)
+    assert call(rest).observation.endswith("; about 99% of it was read")
 
 
 @pytest.mark.parametrize("relevant", range(len(PLACES)))
@@ -281,6 +436,20 @@ def test_a_sentence_is_compared_with_what_stands_before_it_and_the_first_with_wh
     assert "<text>\n It was warm. It was wet.\n</text>" in prompt(model.seen[-1])
 
 
+@pytest.mark.parametrize("where", ["question", "response"])
+def test_of_a_long_question_or_response_the_best_window_is_read(scripted: Any, make_context: Any, where: str) -> None:
+    model = scripted(choose=believes(0.01))
+    text, claim = long_reference(3), "The Elbe rises in the mountains of Poland."
+    question, response = (text, f"It is. {claim}") if where == "question" else (WHERE["en"], f"{text} {claim}")
+    context = make_context(question, response, model=model)
+    result = call(context, where, len(context.sentences))
+    assert (result.label, verbatim(context, result)) == ("contradicted", RISES["en"])
+    assert len(model.seen) == 2
+    for messages in model.seen:
+        assert RISES["en"] in prompt(messages) and PLACES[0] not in prompt(messages)
+        assert model.count_tokens(prompt(messages)) < WINDOW_TOKENS + 100
+
+
 @pytest.mark.parametrize(
     ("question", "where", "says"),
     [
@@ -312,6 +481,10 @@ def test_when_it_is_offered(make_context: Any) -> None:
         ("The Elbe rises in the Giant Mountains.", ELBE, None),  # a part of a clause may say something else
         ("易北河发源于捷克的克尔科诺谢山；", ELBE_ZH, "易北河发源于捷克的克尔科诺谢山"),
         ("The Elbe rises in Poland, in the north.", ELBE, None),
+        ("The bridge was built in 1905.", "The bridge was built in 1905, 20 years ago.", "The bridge was built in 1905"),
+        ("The bridge was built in Rome.", "So,the bridge,The bridge was built in Rome,20", "The bridge was built in Rome"),
+        ("北京是中华人民共和国的首都。", "北京是中华人民共和国的首都，2010年", "北京是中华人民共和国的首都"),
+        ("12 people live in this town.", "In 2010, 12 people live in this town.", "12 people live in this town"),
         ("North Sea", ELBE, None),  # too short to be said
         ("流入北海。", ELBE_ZH, None),
         ("", ELBE, None),
@@ -327,11 +500,27 @@ def test_quoted(claim: str, text: str, found: str | None) -> None:
     [
         ("The bridge has a length of 12.", "The bridge has a length of 120 metres."),
         ("这座桥的总长度一共是12。", "这座桥的总长度一共是120米。"),
+        ("The city has a population of 12.", "The city has a population of 12,500."),
+        ("The city has a population of 12.", "The city has a population of 12.5 thousand."),
+        ("500 people live in this town.", "12,500 people live in this town."),
+        ("5 million people live in this town.", "3.5 million people live in this town."),
+        ("这座城市的总人口一共是12。", "这座城市的总人口一共是12,500。"),
+        ("这座城市的总人口一共是12。", "这座城市的总人口一共是12，500。"),
         ("Paris is big.", "Nobody says that Paris is big."),
     ],
 )
 def test_a_part_of_something_else_is_not_quoted(claim: str, text: str) -> None:
     assert quoted(claim, text) is None
+
+
+def test_best_windows() -> None:
+    text = "The sea is blue. The river is long. The sea and the river meet."
+    assert best_windows(text, "river", 1, 100, len) == ([(0, len(text))], True)
+    spans, whole = best_windows(text, "river sea", 1, 30, len)
+    assert [text[slice(*span)].strip() for span in spans] == ["The sea and the river meet."] and not whole
+    spans, whole = best_windows(text, "river", 2, 30, len)
+    assert [text[slice(*span)].strip() for span in spans] == ["The river is long.", "The sea and the river meet."]
+    assert best_windows(text, "", 3, 30, len)[1]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from haluagent import HaluAgent
 from haluagent.events import Revised, Verdict
-from haluagent.protocols import Message
+from haluagent.protocols import Choice, Message
 from haluagent.reflection import results, uses
 from haluagent.types import Detection, Evidence, Label, MemoryEntry, Revision, Sentence
 
@@ -97,6 +97,16 @@ def test_a_reference_that_does_not_clearly_contradict_leaves_a_calculation(
     detection = detect("What do the boxes hold?", ADDED, BOXES, belief=belief)
     assert labels(detection) == ["supported"] and detection.sentences[0].revised_from is None
     assert detection.coverage.reference == 1.0  # it was read all the same
+
+
+def test_answers_without_log_probabilities_are_not_enough_against_a_calculation(scripted: Any) -> None:
+    class Unscored(scripted):  # type: ignore[misc]
+        async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+            choice: Choice = await super().choose(messages, choices)
+            return choice.model_copy(update={"calibrated": False})
+
+    with HaluAgent(Unscored(scripted.calculate, choose=believes(0.0))) as agent:
+        assert labels(agent.detect("What do the boxes hold?", ADDED, BOXES)) == ["supported"]
 
 
 def test_a_number_that_the_reference_lacks_is_not_enough_against_a_calculation(

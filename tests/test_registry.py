@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from haluagent.tools import default_registry
 
-from haluagent.errors import ConfigError, FormatError, ToolError
+from haluagent.errors import ConfigError, FormatError, ModelError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.registry import Demo, Registry, Tool, tool
 from haluagent.types import Sentence, ToolCall, ToolResult
@@ -59,11 +59,71 @@ def test_a_tool_that_raises_is_a_tool_error(make_context: Callable[..., ToolCont
         call(Registry([make_probe(probe)]), make_context("q", "One."), sentence="S1")
 
 
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        (AttributeError("no such thing"), "probe failed: AttributeError: no such thing"),
+        (AssertionError("a bug"), "probe failed: AssertionError: a bug"),
+        (StopAsyncIteration("at the end"), "probe failed: "),
+        (ConfigError("pip install something"), "^pip install something$"),
+        (ToolError("as it is"), "^as it is$"),
+    ],
+)
+def test_whatever_a_tool_raises_is_a_tool_error(
+    raised: Exception, message: str, make_context: Callable[..., ToolContext]
+) -> None:
+    async def probe(context: ToolContext, sentence: Sentence) -> ToolResult:
+        raise raised
+
+    with pytest.raises(ToolError, match=message):
+        call(Registry([make_probe(probe)]), make_context("q", "One."), sentence="S1")
+
+
+class Interruption(Exception):
+    passes_tools = True
+
+
+@pytest.mark.parametrize("raised", [ModelError("no answer"), FormatError("write it so"), Interruption("enough")])
+def test_what_ends_a_detection_passes_through_a_tool(
+    raised: Exception, make_context: Callable[..., ToolContext]
+) -> None:
+    async def probe(context: ToolContext, sentence: Sentence) -> ToolResult:
+        raise raised
+
+    with pytest.raises(type(raised), match=str(raised)):
+        call(Registry([make_probe(probe)]), make_context("q", "One."), sentence="S1")
+
+
+@pytest.mark.parametrize("returned", [None, "supported", {"observation": "o"}])
+def test_a_result_that_is_none_is_a_tool_error(returned: Any, make_context: Callable[..., ToolContext]) -> None:
+    async def probe(context: ToolContext, sentence: Sentence) -> ToolResult:
+        return returned  # type: ignore[no-any-return]
+
+    with pytest.raises(ToolError, match=f"returned {type(returned).__name__}"):
+        call(Registry([make_probe(probe)]), make_context("q", "One."), sentence="S1")
+
+
+def test_a_tool_whose_condition_breaks_is_not_offered(
+    make_context: Callable[..., ToolContext], caplog: pytest.LogCaptureFixture
+) -> None:
+    context = make_context("q", "One.")
+    broken = make_probe(when=lambda context, sentence: sentence.nothing)
+    registry = Registry([broken])
+    for _ in range(2):
+        assert registry.fits(broken, context, context.sentence(1)) is False
+    assert len(caplog.records) == 1 and "probe" in caplog.text
+    assert registry.fits(make_probe(), context, context.sentence(1)) is True
+
+
 async def unannotated(context, sentence):  # type: ignore[no-untyped-def]
     return ToolResult(observation="")
 
 
 async def odd(context: ToolContext, items: list[str]) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def chinese(context: ToolContext, 长度: int) -> ToolResult:
     return ToolResult(observation="")
 
 
@@ -80,6 +140,8 @@ def plain(context: ToolContext, sentence: Sentence) -> ToolResult:
         (None, {"description": {"en": "only English"}}, "add a description in 'zh'"),
         (None, {"demos": DEMOS[:1]}, "add at least one Demo\\(language='zh'"),
         (None, {"name": "not a name"}, "identifier"),
+        (None, {"name": "数字"}, "ASCII"),
+        (chinese, {}, "the argument '长度'"),
     ],
 )
 def test_an_incomplete_tool_is_refused_with_what_to_add(function: Any, changes: dict[str, Any], message: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from haluagent.errors import ConfigError
 from haluagent.gguf import read_metadata
+from haluagent.models import EmbeddedModel
 from haluagent.tokens import PATTERNS, ApproximateTokenizer, Tokenizer, load_cache, windows
 
 TEXTS = [
@@ -212,6 +213,27 @@ def test_other_tokenizers_are_refused(tmp_path: Path, changes: dict[str, Any], n
         Tokenizer.from_gguf(path)
 
 
+@pytest.mark.parametrize("changes", [{"tokenizer.ggml.model": "llama"}, {"tokenizer.ggml.pre": "deepseek-v9"}])
+def test_the_embedded_model_estimates_where_it_cannot_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("HALUAGENT_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "other.gguf"
+    path.write_bytes(gguf(vocabulary(**changes)))
+    assert EmbeddedModel(str(path)).count_tokens("你好") == 2
+
+
+@pytest.mark.parametrize("damage", [{"tokenizer.ggml.token_type": [1, 1]}, None])
+def test_the_embedded_model_refuses_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: dict[str, Any] | None
+) -> None:
+    monkeypatch.setenv("HALUAGENT_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(gguf(vocabulary())[:200] if damage is None else gguf(vocabulary(**damage)))
+    with pytest.raises(ConfigError, match=r"bad\.gguf"):
+        EmbeddedModel(str(path)).count_tokens("hello")
+
+
 @pytest.mark.parametrize(
     ("pre", "pieces"),
     [
@@ -274,11 +296,6 @@ def test_windows_end_where_sentences_end() -> None:
     ]
 
 
-def test_windows_overlap() -> None:
-    text = "A b. C d. E f. G h. I j."
-    assert [text[a:b] for a, b in windows(text, 6, words, overlap=2)] == ["A b. C d. E f. ", "E f. G h. I j."]
-
-
 def test_only_a_long_piece_is_cut_within() -> None:
     text = "Short one. " + "word " * 10 + "end. Last one."
     parts = [text[a:b] for a, b in windows(text, 4, words)]
@@ -286,27 +303,21 @@ def test_only_a_long_piece_is_cut_within() -> None:
     assert "".join(parts) == text
 
 
-@pytest.mark.parametrize(("limit", "overlap"), [(0, 0), (3, 3), (3, -1)])
-def test_windows_refuse_a_limit_that_makes_no_sense(limit: int, overlap: int) -> None:
+@pytest.mark.parametrize("limit", [0, -1])
+def test_windows_refuse_a_limit_that_makes_no_sense(limit: int) -> None:
     with pytest.raises(ValueError):
-        windows("a", limit, words, overlap)
+        windows("a", limit, words)
 
 
 @settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["word ", "Go. ", "你好", "。", "\n", "\n\n", " ", "longword", "! "])).map("".join),
     st.integers(1, 12),
-    st.integers(0, 11),
 )
-def test_windows_cover_the_text_and_keep_the_limit(text: str, limit: int, overlap: int) -> None:
-    overlap = min(overlap, limit - 1)
-    spans = windows(text, limit, len, overlap)
+def test_windows_cover_the_text_and_keep_the_limit(text: str, limit: int) -> None:
+    spans = windows(text, limit, len)
     assert all(0 < b - a <= limit for a, b in spans)
-    assert "".join(text[a:b] for a, b in windows(text, limit, len)) == text
-    if text:
-        assert spans[0][0] == 0 and spans[-1][1] == len(text)
-    for (a, b), (c, d) in zip(spans, spans[1:], strict=False):
-        assert a < c <= b < d and b - c <= overlap
+    assert "".join(text[a:b] for a, b in spans) == text
 
 
 @pytest.mark.parametrize("text", ["好的。" * 30_000, "啊" * 100_000, "x=1 " * 25_000, "\n" * 100_000])

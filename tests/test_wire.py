@@ -59,6 +59,53 @@ def test_turns_are_read(text: str, thought: str, call: ToolCall) -> None:
     assert (turn.thought.strip("*: "), turn.call) == (thought, call)
 
 
+def turn(text: str) -> ToolCall:
+    return wire.parse(text).call
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ('思考：查一查\n行为：search(query="蚂蚁的行为研究")', "蚂蚁的行为研究"),
+        ('思考：查一查。行为：search(query="蚂蚁的行为研究")', "蚂蚁的行为研究"),
+        ('THOUGHT: x\nACTION: search(query="what the ACTION plan (of 2019) says")', "what the ACTION plan (of 2019) says"),
+        ('THOUGHT: x\nACTION: search(query="ACTION: match(sentence=S1)")', "ACTION: match(sentence=S1)"),
+        ('search(query="the ACTION plan")', "the ACTION plan"),
+        ('THOUGHT: the ACTION plan\nACTION: search(query="plan")', "plan"),
+        ('思考：这个行为需要核实\n行为：search(query="蚂蚁")', "蚂蚁"),
+        ('ACTION: search(query="plan"), as the ACTION plan (2019) says', "plan"),
+        ('行为：search(query="她的观察：蚂蚁会搬家")', "她的观察：蚂蚁会搬家"),
+        ('THOUGHT: OBSERVATION: is a mark\nACTION: search(query="plan")', "plan"),
+        ('ACTION: search(query="plan") OBSERVATION: yes\nACTION: get_answer()', "plan"),
+        ('THOUGHT: call search(query="a and then\nACTION: search(query="plan")', "plan"),
+        ('THOUGHT: x\nACTION: I will call search(query="plan")', "plan"),
+    ],
+)
+def test_marks_inside_an_argument_are_text(text: str, query: str) -> None:
+    assert turn(text) == ToolCall(name="search", arguments={"query": query})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'THOUGHT: x\nACTION: search(query="the height of Mount',
+        'THOUGHT: x\nACTION: search(query="f(x) and g(y)',
+        'THOUGHT: x\nACTION: search(query="ants"',
+        "THOUGHT: x\nACTION: search(query=ants",
+        "THOUGHT: x\nACTION: search(",
+    ],
+)
+def test_a_call_that_was_cut_off_is_no_call(text: str) -> None:
+    assert turn(text).name == "search"
+    with pytest.raises(FormatError, match="cut off; write a shorter one"):
+        wire.parse(text, truncated=True)
+
+
+def test_a_call_that_was_closed_before_the_limit_is_one() -> None:
+    text = 'THOUGHT: x\nACTION: search(query="f(x)")\nand so'
+    assert wire.parse(text, truncated=True) == wire.parse(text)
+
+
 @pytest.mark.parametrize("text", ["", "I do not know.", "THOUGHT: nothing follows", "行为：", "calculator(12*7)"])
 def test_what_is_no_call_says_so(text: str) -> None:
     with pytest.raises(FormatError):

@@ -21,6 +21,7 @@ SAMPLES = 4
 TEMPERATURE = 0.6
 FORMULA = "root ::= [0-9.+*/() %-]{1,100}"
 SUPPORTED, CONTRADICTED = 0.45, 0.55  # probabilities of being wrong; between them nothing is decided
+COMPARED = 2  # formulas that could be computed, before their disagreement counts
 INTERCEPT, JUDGED, AGREES, AGREES_MORE = 1.35, 0.8, -1.0, -1.6
 
 _OBSERVATION = {
@@ -31,7 +32,8 @@ _OTHERS = {"en": " (others: {values})", "zh": "（其余得到：{values}）"}
 
 
 async def check_answer(context: ToolContext) -> ToolResult:
-    """The label of a response as the answer to the problem in the question; None where it is open.
+    """The label of a response as the answer to the problem in the question; None where it is open. What the model
+    judges moves the probability but never decides: support needs a formula that gives the stated answer.
 
     Raises ToolError where the response states no number.
     """
@@ -44,7 +46,11 @@ async def check_answer(context: ToolContext) -> ToolResult:
     agreeing = [pair for formula in formulas if (pair := _agreement(formula, stated))]
     answer = agreeing[0][1] if agreeing else stated[-1]
     wrong = _probability(await _judged_wrong(context), len(agreeing))
-    label: Label | None = "supported" if wrong < SUPPORTED else "contradicted" if wrong > CONTRADICTED else None
+    label: Label | None = None
+    if agreeing and wrong < SUPPORTED:
+        label = "supported"
+    elif len(formulas) >= COMPARED and wrong > CONTRADICTED:
+        label = "contradicted"
     observation = _describe(context, formulas, answer, len(agreeing), wrong)
     evidence = [Evidence(source="calculator", text=observation, span=answer.span, score=1 - wrong)]
     for formula, number in agreeing[:1]:

@@ -8,19 +8,62 @@ term only where all words of the claim stand in the text. How it is fitted again
 """
 
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Wording = Literal["answer", "statement", "consistency"]
 
 # (wording, language) -> (lean, slope, familiar), for the log-odds of "supported"
 CURVES: dict[tuple[str, str], tuple[float, float, float]] = {
-    ("answer", "en"): (-0.12, 7.0, 0.0),
-    ("answer", "zh"): (-0.06, 10.0, 0.0),
+    ("answer", "en"): (-0.23, 6.2, 0.0),
+    ("answer", "zh"): (0.03, 10.0, 0.0),
     ("statement", "en"): (0.11, 13.6, 0.0),
     ("statement", "zh"): (-0.01, 5.1, 1.5),
     ("consistency", "en"): (0.0, 3.0, 0.0),
     ("consistency", "zh"): (0.0, 3.0, 0.0),
 }
+
+# What it adds to the log-odds that an answer given anew agrees with the one that is judged, and where it turns.
+AGREEMENT = {"en": 1.4, "zh": 3.0}
+AGREEMENT_TURNS = 0.4
+
+# A model that prefers a letter whatever is asked: both orders are this far from even, and nearly cancel.
+LARGE, CANCELS = 3.0, 0.02
+UNCALIBRATED = 0.7  # the most that two answers without log-probabilities are trusted
+
+
+class Judgement(NamedTuple):
+    """The probability of "supported" in [0, 1], 0.5 where the answers say nothing (`silent`); `calibrated` is False
+    where the two answers only had votes. Greater is more supported."""
+
+    supported: float
+    silent: bool = False
+    calibrated: bool = True
+
+
+def judgement(
+    one: float, other: float, wording: Wording, language: str, *, familiar: bool = False, scored: bool = True
+) -> Judgement:
+    """What the probabilities of "yes" in the two option orders say together.
+
+    Where they were not `scored` by log-probabilities, both must give the same answer. Where they were, answers that
+    depend on the order and on nothing else say nothing, whatever a curve makes of log-odds of zero.
+    """
+    if not scored:
+        if (one - 0.5) * (other - 0.5) <= 0:
+            return Judgement(0.5, silent=True, calibrated=False)
+        return Judgement(UNCALIBRATED if one > 0.5 else 1 - UNCALIBRATED, calibrated=False)
+    odds = (log_odds(one) + log_odds(other)) / 2
+    if abs(odds) < (CANCELS if abs(log_odds(one)) > LARGE else 1e-6):
+        return Judgement(0.5, silent=True)
+    return Judgement(calibrated(odds, wording, language, familiar))
+
+
+def agreed(probability: float, agreement: float | None, language: str) -> float:
+    """A probability moved by how far an answer given anew agrees, from 0 to 1; None leaves it as it is."""
+    if agreement is None:
+        return probability
+    total = log_odds(probability) + AGREEMENT[language] * (agreement - AGREEMENT_TURNS)
+    return 1 / (1 + math.exp(-total))
 
 
 def log_odds(probability: float) -> float:

@@ -14,16 +14,17 @@ from ._answer_check import check_answer
 from ._arithmetic import Value, evaluate, solve
 from ._dates import find_dates, find_durations
 from ._equations import Equation, find_equations
+from ._length import length_requirement
 from ._notation import OPERATOR_WORDS, tokenize
 from ._numbers import Number, find_numbers, matches, show
 from ._plain import words
 from ._unknowns import agrees, assigned, solved
+from ._words import words as content_words
 
 __all__ = ["calculator", "final_answer", "stated_results"]
 
 STATED_CONFIDENCE = 0.97
 MATCH_CONFIDENCE = 0.75
-MISMATCH_CONFIDENCE = 0.5
 USUAL_CONSTANTS = frozenset(
     Fraction(text)
     for text in words("0 1 2 7 10 12 24 30 52 60 100 360 365 366 1000 3600 10000 3.14 3.1416 3.14159 1/2")
@@ -35,6 +36,7 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _HOW_MANY = re.compile(r"多少|几(?![何乎])|\bwhat\b|how (?:many|much|long|far|old|tall|fast)", re.IGNORECASE)
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _SUM = re.compile(r"\d\s*[-+*/×÷]\s*\d")
 _TEXTS: dict[str, dict[Language, str]] = {
     "wrong": {
@@ -76,9 +78,12 @@ def _say(language: Language, key: str, **values: str) -> str:
 
 
 def is_problem(context: ToolContext) -> bool:
-    """Whether the question asks for one quantity that is calculated from its numbers. Days between dates are not for
-    the calculator, and where several things are asked no single number answers."""
+    """Whether the question asks for one quantity that is calculated from its numbers alone. Days between dates are not
+    for the calculator, where several things are asked no single number answers, and where there is a reference the
+    answer may stand in it."""
     question = context.question
+    if context.reference is not None or length_requirement(question):
+        return False
     asked = len(_HOW_MANY.findall(question)) or bool(_QUANTITY.search(question) or _SUM.search(question))
     return asked == 1 and len(_plain_numbers(question)) >= 2
 
@@ -86,7 +91,11 @@ def is_problem(context: ToolContext) -> bool:
 def _plain_numbers(text: str) -> list[Number]:
     """The numbers of a text that belong to no date and count no days."""
     taken = [item.span for item in (*find_dates(text), *find_durations(text))] if find_dates(text) else []
-    return [number for number in find_numbers(text) if not any(a <= number.span[0] < b for a, b in taken)]
+    return [
+        number
+        for number in find_numbers(text)
+        if not any(a <= number.span[0] < b for a, b in taken) and not _YEAR.fullmatch(number.text)
+    ]
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
@@ -218,6 +227,9 @@ def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
         for number in stated_results(other.text)
     }
     given = {number.value: number for number in find_numbers(context.question)}
+    said = content_words(sentence.text)
+    if 2 * len(said & content_words(context.question)) < len(said):
+        given = {}  # it says something else with the question's numbers
     answers = {number.span for number in final_answer(context.response)}
     evidence = []
     for number in find_numbers(sentence.text):
@@ -251,7 +263,7 @@ def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> To
     evidence = Evidence(source="calculator", text=text, span=_moved(number.span, offset))
     if pairs:
         return _result("supported", MATCH_CONFIDENCE, [evidence])
-    return _result("unverified", MISMATCH_CONFIDENCE, [evidence])
+    return ToolResult(observation=text)
 
 
 def _values(context: ToolContext, formula: str) -> tuple[str, list[Value]]:

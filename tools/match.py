@@ -1,21 +1,19 @@
 """`match`: a sentence judged against a text by scored choice, with the place in the text that decides it.
 
 The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds with its context. Here the served model
-is asked, twice, with the options exchanged; a judgement costs two generated tokens.
+is asked, twice, with the options exchanged; a judgement costs two generated tokens for each window that is read.
 """
 
-import re
 from typing import Literal
 
 from ..errors import ToolError
 from ..prompts import conversation
 from ..protocols import ToolContext
 from ..registry import Demo, tool
-from ..segment import split
-from ..tokens import clip, windows
+from ..tokens import clip
 from ..types import Evidence, Label, Sentence, Span, ToolResult
-from ._calibration import Wording, calibrated, log_odds
-from ._numbers import find_numbers
+from ._calibration import UNCALIBRATED, Judgement, Wording, agreed, judgement
+from ._passages import best_windows, missing_numbers, passage, quoted
 from ._words import words
 
 Where = Literal["question", "response", "reference"]
@@ -24,8 +22,8 @@ WINDOWS = 3  # of a longer reference, the windows that share most with the sente
 WINDOW_TOKENS = 1000
 SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
-QUOTED_WORDS, QUOTED_HAN = 5, 8  # what is shorter may stand in a text without being said by it
 QUOTED = 0.95
+ANSWER_TOKENS = 30
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
 
 _OBSERVATION = {
@@ -35,7 +33,9 @@ _OBSERVATION = {
         None: "the {where} does not decide this ({p:.0%})",
         "absent": "the reference says nothing about this",
         "quoted": "the reference says this word for word",
+        "anew": "; asked anew, it gives: {answer}",
         "number": "; {numbers} is not in it",
+        "unread": "; about {share:.0%} of it was read",
     },
     "zh": {
         "supported": "{where}支持这句话（{p:.0%}）",
@@ -43,7 +43,9 @@ _OBSERVATION = {
         None: "{where}不足以判定这句话（{p:.0%}）",
         "absent": "参考资料没有提到这件事",
         "quoted": "参考资料原文就是这样写的",
+        "anew": "；只看资料重新作答得到：{answer}",
         "number": "；其中没有 {numbers}",
+        "unread": "；只读了其中约 {share:.0%}",
     },
 }
 _WHERE = {
@@ -91,7 +93,8 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
     """Judge `sentence` against the reference, the question, or the response before it.
 
     A reference can support or contradict. The question and the response can only contradict: that a sentence
-    fits them does not make it true. Raises ToolError where there is no such text.
+    fits them does not make it true. Of a long one, the window that shares most words with the sentence is read.
+    Raises ToolError where there is no such text.
     """
     if context == "reference":
         return await judge(tool_context, sentence)
@@ -101,83 +104,97 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
         text, place = _rest(tool_context, sentence)
     if not text.strip():
         raise ToolError(f"there is no {context} to compare with")
-    fits = await _ask(tool_context, sentence, text, "consistency")
-    return _result(tool_context, sentence, "contradicted" if fits <= CLEAR else None, context, fits, place)
+    ((start, end),), _ = best_windows(text, sentence.claim, 1, WINDOW_TOKENS, tool_context.model.count_tokens)
+    fits = await _ask(tool_context, sentence, text[start:end], "consistency")
+    label: Label | None = "contradicted" if fits.supported <= (CLEAR if fits.calibrated else 1 - UNCALIBRATED) else None
+    return _result(tool_context, sentence, label, context, fits.supported, (place[0] + start, place[0] + end))
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
     """A sentence against the reference: any window that is read may support it, and all must speak against it.
 
-    What stands in it word for word needs no judgement. A bare answer is judged as the answer to the question, one
-    sentence of several as a statement.
+    At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
+    support it, so "contradicted" is only said of a reference that was read whole.
+    What stands in it word for word needs no judgement. A bare answer is judged as the answer to the question, and
+    compared with what the model answers anew; one sentence of several is judged as a statement.
     Raises ToolError where there is no reference.
     """
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
+    texts = _OBSERVATION[context.language]
     if span := quoted(sentence.text, reference):
         evidence = Evidence(source="reference", text=reference[slice(*span)], span=span, score=QUOTED)
-        observation = _OBSERVATION[context.language]["quoted"]
         return ToolResult(
-            observation=observation, label="supported", confidence=QUOTED, evidence=(evidence,), read=(span,)
+            observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=(span,)
         )
     wording: Wording = "answer" if len(context.sentences) == 1 else "statement"
-    spans = _best_windows(context, reference, f"{context.question} {sentence.claim}")
+    about = f"{context.question} {sentence.claim}"
+    spans, whole = best_windows(reference, about, WINDOWS, WINDOW_TOKENS, context.model.count_tokens)
     judged = [(await _ask(context, sentence, reference[slice(*span)], wording), span) for span in spans]
-    supported, place = max(judged)
-    if missing := missing_numbers(sentence.claim, f"{reference} {context.question}"):
-        supported = min(supported, NUMBER_MISSING)
+    best, place = max(judged)
+    supported, anew = best.supported, ""
+    if wording == "answer" and best.calibrated and not best.silent:
+        anew = await _answer_anew(context, reference[slice(*place)])
+        supported = agreed(supported, agreement(anew, sentence.text, context.question), context.language)
+    missing = missing_numbers(sentence.claim, f"{reference} {context.question}")
+    if missing and not best.silent:
+        supported = min(supported, NUMBER_MISSING if best.calibrated else 1 - UNCALIBRATED)
     label: Label | None = None
     if supported > SUPPORTED:
         label = "supported"
     elif supported < CONTRADICTED:
-        label = "contradicted"
-        about = f"{context.question} {sentence.claim}" if wording == "answer" else sentence.claim
-        if not words(about) & words(reference):
-            return ToolResult(observation=_OBSERVATION[context.language]["absent"], read=tuple(spans))
+        if not words(about if wording == "answer" else sentence.claim) & words(reference):
+            return ToolResult(observation=texts["absent"], read=tuple(spans))
+        if whole and not any(one.silent for one, _ in judged):
+            label = "contradicted"
     result = _result(context, sentence, label, "reference", supported, place)
-    note = _OBSERVATION[context.language]["number"].format(numbers=", ".join(missing)) if missing else ""
+    note = texts["anew"].format(answer=anew) if anew else ""
+    note += texts["number"].format(numbers=", ".join(missing)) if missing else ""
+    if label is None and not whole:
+        share = sum(end - start for start, end in spans) / len(reference)
+        note += texts["unread"].format(share=min(max(share, 0.01), 0.99))  # neither none of it nor all
     return result.model_copy(update={"read": tuple(spans), "observation": result.observation + note})
 
 
-def missing_numbers(claim: str, text: str) -> list[str]:
-    """The numbers of a claim that a text does not have, as they are written in the claim."""
-    known = {number.value for number in find_numbers(text)}
-    return [
-        number.text
-        for number in find_numbers(claim)
-        if number.value not in known and not re.search(rf"(?<![\d.]){re.escape(number.text)}(?!\.?\d)", text)
-    ]
+async def _answer_anew(context: ToolContext, text: str) -> str:
+    """What the model answers from the reference without seeing the response."""
+    count = context.model.count_tokens
+    messages = conversation(
+        "answer", context.language, evidence=text, question=clip(context.question, WINDOW_TOKENS, count)[0]
+    )
+    generation = await context.model.generate(messages, stop=["\n"], max_tokens=ANSWER_TOKENS)
+    return generation.text.strip()
 
 
-def quoted(claim: str, text: str) -> Span | None:
-    """Where a text holds a claim word for word as a clause of its own; None for a claim of a few words.
-
-    Inside a longer clause the same words may be denied or mean something else: "Nobody says that Paris is big".
-    """
-    core = claim.strip().rstrip("。.！!；;")
-    if len(core.split()) < QUOTED_WORDS and len(re.findall(r"[\u3400-\u9fff]", core)) < QUOTED_HAN:
-        return None
-    found = re.search(rf"(?:^|[。.！!？?；;，,：:\n])\s*({re.escape(core)})(?=\s*(?:$|[。！!？?；;，,\n]|\.(?!\d)))", text)
-    return found.span(1) if found else None
+def agreement(one: str, other: str, question: str) -> float | None:
+    """The share in [0, 1] of the shorter answer's words that the other answer has, apart from those of the question;
+    None where one of them has no words."""
+    asked = words(question)
+    first, second = ((found - asked) or found for found in (words(one), words(other)))
+    return len(first & second) / min(len(first), len(second)) if first and second else None
 
 
-async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> float:
-    """The calibrated probability that the text supports the sentence, or that both can be true."""
-    odds = 0.0
+async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:
+    """Whether the text supports the sentence, or whether both can be true, asked with the options in both orders."""
+    count = context.model.count_tokens
+    yes: list[float] = []
+    scored = True
     for turned in (False, True):
         messages = conversation(
             "match",
             context.language,
             wording=wording,
             evidence=text,
-            question=clip(context.question, WINDOW_TOKENS, context.model.count_tokens)[0],
-            claim=clip(sentence.claim, WINDOW_TOKENS, context.model.count_tokens)[0],
+            question=clip(context.question, WINDOW_TOKENS, count)[0],
+            claim=clip(sentence.claim, WINDOW_TOKENS, count)[0],
             turned=turned,
         )
         choice = await context.model.choose(messages, ["A", "B"])
-        odds += log_odds(choice.probabilities["B" if turned else "A"]) / 2
-    return calibrated(odds, wording, context.language, words(sentence.claim) <= words(text))
+        yes.append(choice.probabilities["B" if turned else "A"])
+        scored = scored and choice.calibrated
+    familiar = words(sentence.claim) <= words(text)
+    return judgement(yes[0], yes[1], wording, context.language, familiar=familiar, scored=scored)
 
 
 def _rest(context: ToolContext, sentence: Sentence) -> tuple[str, Span]:
@@ -185,14 +202,6 @@ def _rest(context: ToolContext, sentence: Sentence) -> tuple[str, Span]:
     start, end = sentence.span
     place = (0, start) if context.response[:start].strip() else (end, len(context.response))
     return context.response[slice(*place)], place
-
-
-def _best_windows(context: ToolContext, reference: str, query: str) -> list[Span]:
-    """The windows of the reference that share most words with the query, in the order of the text."""
-    spans = windows(reference, WINDOW_TOKENS, context.model.count_tokens)
-    wanted = words(query)
-    ranked = sorted(spans, key=lambda span: -len(wanted & words(reference[slice(*span)])))
-    return sorted(ranked[:WINDOWS])
 
 
 def _result(
@@ -203,16 +212,9 @@ def _result(
     if label is None:
         return ToolResult(observation=observation)
     source = {"reference": context.reference or "", "question": context.question, "response": context.response}[where]
-    span = passage(source, place, f"{sentence.claim} {context.question}")
+    query = sentence.claim if where == "question" else f"{sentence.claim} {context.question}"
+    span = passage(source, place, query)
     evidence = Evidence(source=where, text=source[slice(*span)], span=span, score=supported)
     return ToolResult(
         observation=observation, label=label, confidence=max(supported, 1 - supported), evidence=(evidence,)
     )
-
-
-def passage(text: str, window: Span, query: str) -> Span:
-    """The sentence inside `window` that shares most words with the query: where a reader should look."""
-    start, end = window
-    wanted = words(query)
-    best = max(split(text[start:end]), key=lambda item: len(wanted & words(item.text)), default=None)
-    return (start + best.span[0], start + best.span[1]) if best else window

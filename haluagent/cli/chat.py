@@ -1,5 +1,6 @@
 """`haluagent chat`: the terminal around a `Session`."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
     from haluagent.cli.session import Session
     from haluagent.cli.terminal import Screen
+
+logger = logging.getLogger(__name__)
 
 HINT = (
     "Paste a question, then a response. Enter on an empty line (or Alt-Enter) sends it; /help lists the commands.",
@@ -140,6 +143,11 @@ def _answer(session: "Session", screen: "Screen", block: str) -> None:
             screen.show(Line(("yellow", "! stopped")))
     except HaluAgentError as error:
         screen.show(Line(("red", f"! {error}")))
+    except BrokenPipeError:  # nobody reads any more
+        raise
+    except Exception as error:
+        logger.debug("unexpected", exc_info=True)
+        screen.show(Line(("red", f"! unexpected: {type(error).__name__}: {' '.join(str(error).split())}")))
 
 
 def _prompt() -> "PromptSession[str]":

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -18,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_CONTEXT = 8192
 CHOICE_TOKENS = 16
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which a text cannot be written with
 
 
 class OpenAIModel:
@@ -187,6 +189,8 @@ class OpenAIModel:
         choices = answer.get("choices")
         if not isinstance(choices, list) or not choices or not all(map(_has_text, choices)):
             raise ModelError(f"{self.base_url} answered 200 without a text: {str(answer)[:200]}")
+        for choice in choices:
+            choice["message"]["content"] = _SURROGATE.sub("\ufffd", choice["message"]["content"])
         reported = answer.get("usage") or {}
         generated = reported.get("completion_tokens") or 0
         if self.dialect == "llama.cpp" and len(choices) > 1:

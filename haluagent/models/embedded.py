@@ -1,6 +1,7 @@
 """The embedded model: weights pulled when first needed, llama.cpp in this process, and the client of every server."""
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -16,12 +17,17 @@ from .config import cache_dir
 from .progress import download_progress
 
 if TYPE_CHECKING:
-    from ..tokens import Tokenizer
+    from ..tokens import ApproximateTokenizer, Tokenizer
     from .client import OpenAIModel
     from .prefix import PrefixCache
 
+logger = logging.getLogger(__name__)
+
 DEFAULT_CONTEXT = 8192
-SLOTS = 4
+# Four samples at once take four slots, and must not push the agent's own prompt out of its slot: then every sentence
+# after them would pay for it again (10 s on two cores, against 0.7 s).
+SLOTS, CONTEXTS = 8, 4
+WARM_FAILURES = 2  # then the chat template does not take a system message alone, and asking again costs seconds
 
 
 class EmbeddedModel:
@@ -54,6 +60,7 @@ class EmbeddedModel:
         self._client: OpenAIModel | None = None
         self._prefixes: PrefixCache | None = None
         self._warm: set[str] = set()
+        self._warm_failures = 0
         self._starting = threading.Lock()
 
     async def generate(
@@ -81,21 +88,23 @@ class EmbeddedModel:
         """Have the engine know a system prompt: from disk where an earlier process left it there, else by
         evaluating it. Returns what that cost."""
         client = await self._started()
-        if self._prefixes is None or system in self._warm:
+        if self._prefixes is None or system in self._warm or self._warm_failures >= WARM_FAILURES:
             return Usage()
         slot = len(self._warm) % 2  # the other slots are for judgements
+        usage = Usage()
+        if not await self._prefixes.restore(slot, system):
+            try:
+                usage = await client.evaluate([{"role": "system", "content": system}], slot)
+            except ModelError:  # a chat template may want more than a system message: then there is nothing to keep
+                self._warm_failures += 1
+                return usage
+            await self._prefixes.save(slot, system)
         self._warm.add(system)
-        if await self._prefixes.restore(slot, system):
-            return Usage()
-        try:
-            usage = await client.evaluate([{"role": "system", "content": system}], slot)
-        except ModelError:  # a chat template may want more than a system message: then there is nothing to keep
-            return Usage()
-        await self._prefixes.save(slot, system)
         return usage
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens of this model `text` takes, exactly. Loads the vocabulary, not the engine."""
+        """How many tokens of this model `text` takes: exactly, or an estimate that errs towards too many where the
+        vocabulary is of a kind that only the engine reads. Loads the vocabulary, not the engine."""
         return self._tokenizer.count(text)
 
     async def aclose(self) -> None:
@@ -136,10 +145,14 @@ class EmbeddedModel:
             return weights.pull(self.name, progress)
 
     @cached_property
-    def _tokenizer(self) -> "Tokenizer":
-        from ..tokens import Tokenizer
+    def _tokenizer(self) -> "Tokenizer | ApproximateTokenizer":
+        from ..tokens import ApproximateTokenizer, Tokenizer, UnknownVocabulary
 
-        return Tokenizer.from_gguf(self.path(), cache_dir() / "tokens")
+        try:
+            return Tokenizer.from_gguf(self.path(), cache_dir() / "tokens")
+        except UnknownVocabulary as error:
+            logger.info("tokens are estimated: %s", error)
+            return ApproximateTokenizer()
 
     async def _started(self) -> "OpenAIModel":
         if self._client is not None:
@@ -148,6 +161,12 @@ class EmbeddedModel:
         return await asyncio.to_thread(self._start)
 
     def _start(self) -> "OpenAIModel":
+        try:
+            return self._load()
+        except OSError as error:
+            raise ConfigError(f"{self.name} could not be loaded: {error}") from error
+
+    def _load(self) -> "OpenAIModel":
         from . import engine
         from .client import OpenAIModel
         from .prefix import PrefixCache
@@ -156,7 +175,7 @@ class EmbeddedModel:
             if self._client is None:  # another thread may have been first
                 states = _states_directory()
                 settings = engine.EngineSettings(
-                    self.path(), self.name, self.context, SLOTS, self._lora, states=states
+                    self.path(), self.name, self.context, SLOTS, CONTEXTS, self._lora, states=states
                 )
                 running = engine.shared(settings)
                 if states:

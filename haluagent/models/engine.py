@@ -16,7 +16,8 @@ PROMPT_CACHE_MIB = 1024  # saved prompts of idle slots; the engine's own default
 class EngineSettings:
     """What an engine is started with. `context` is in tokens per slot, of which each serves one request
     at a time; `port` 0 takes a free one. `lora` is a GGUF adapter, applied to every request. `states` is a
-    directory where the states of slots can be kept.
+    directory where the states of slots can be kept. With `contexts`, all slots share the memory of that many
+    contexts: more conversations stay in the cache than could grow to full size together.
 
     One adapter per engine: llama.cpp reuses the cache of one adapter for another, and writes garbage.
     """
@@ -25,6 +26,7 @@ class EngineSettings:
     name: str
     context: int
     slots: int = 4
+    contexts: int | None = None
     lora: Path | None = None
     host: str = "127.0.0.1"
     port: int = 0
@@ -81,7 +83,8 @@ def start(settings: EngineSettings) -> Engine:
     params = xllamacpp.CommonParams()
     params.model.path = str(settings.weights)
     params.model_alias = {settings.name}
-    params.n_ctx = settings.context * settings.slots
+    params.n_ctx = settings.context * (settings.contexts or settings.slots)
+    params.kv_unified = settings.contexts is not None
     params.n_parallel = settings.slots
     params.cpuparams.n_threads = threads()
     params.cache_ram_mib = PROMPT_CACHE_MIB

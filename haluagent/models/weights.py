@@ -96,16 +96,19 @@ def pull(
     """
     progress = progress or (lambda done, total: None)
     target = _place(name)
-    with store.exclusive(target):
-        if target.is_file():  # from before, or pulled by the process that we waited for
-            return target
-        if name.startswith(HUB):
-            from . import hub
+    try:
+        with store.exclusive(target):
+            if target.is_file():  # from before, or pulled by the process that we waited for
+                return target
+            if name.startswith(HUB):
+                from . import hub
 
-            hub.fetch(name, target, revision=revision, sha256=sha256, progress=progress)
-        else:
-            weights = KNOWN[name]
-            parts.fetch(weights.parts, target, weights.size, weights.sha256, progress)
+                hub.fetch(name, target, revision=revision, sha256=sha256, progress=progress)
+            else:
+                weights = KNOWN[name]
+                parts.fetch(weights.parts, target, weights.size, weights.sha256, progress)
+    except OSError as error:  # the disk is full, or went away
+        raise ConfigError(f"{name} could not be written to {target.parent} ({error}): pull again to go on") from error
     return target
 
 
