@@ -63,7 +63,7 @@ class HaluAgent:
         self.strategy: Strategy = strategy
         self.closed_book = closed_book
         self.limits = limits or Limits()
-        self.concurrency: int = concurrency or getattr(model, "concurrency", 1)
+        self.concurrency: int = getattr(model, "concurrency", 1) if concurrency is None else concurrency
         self.reflect = reflect
         self._loop: _Loop | None = None
         self._loop_lock = threading.Lock()

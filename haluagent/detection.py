@@ -52,7 +52,9 @@ class Run:
         self.stop: Stop = "answer"
         self.error: str | None = None
         sentences = split(response)
-        task = make_task(question, response, reference, language, sentences, registry, model)
+        task = make_task(
+            question, response, reference, language, sentences, registry, model, single_transcript=strategy == "linear"
+        )
         self.planned: list[Sentence] = list(sentences)
         self.detective = Detective(task, registry, limits, Memory(), [], [], emit, closed_book)
 

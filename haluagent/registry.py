@@ -44,7 +44,7 @@ class Demo(Record):
             "question": self.question,
             "reference": self.reference,
             "sentences": [("S1", self.response)],
-            "target": "S0" if "sentence=S0" in self.call else "S1",
+            "target": next((name for name in ("S0", "S1") if f"sentence={name}" in self.call), None),
             "claim": self.response,
         }
 
@@ -126,7 +126,7 @@ def make_tool(
     fields: dict[str, Any] = {}
     for parameter_name, parameter in parameters.items():
         if not _is_plain_identifier(parameter_name):
-            raise ConfigError(f"tool {name}: the argument {parameter_name!r} must have a name of ASCII letters, digits and _")
+            raise ConfigError(f"tool {name}: name the argument {parameter_name!r} with ASCII letters, digits and _")
         if parameter_name not in hints:
             raise ConfigError(f"tool {name}: annotate the argument {parameter_name!r} with a type")
         annotation = hints[parameter_name]

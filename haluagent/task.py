@@ -80,10 +80,16 @@ def make_task(
     sentences: tuple[Sentence, ...],
     registry: Registry,
     model: Model,
+    single_transcript: bool = False,
 ) -> Task:
-    """Render what the branches share and cut a long response into windows of whole sentences."""
+    """Render what the branches share and cut a long response into windows of whole sentences.
+
+    Only in a single transcript does the model split the response itself, so only there it is shown how.
+    Raises ConfigError where the question leaves no room in the model's context.
+    """
     tools = list(registry)
-    demos = [demo for tool in tools for demo in tool.demos if demo.language == language]
+    shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
+    demos = [demo for tool in shown for demo in tool.demos if demo.language == language]
     system = render("system", language, tools=tools, demos=demos)
     asked = model.count_tokens(question)
     told = model.count_tokens(system)

@@ -211,6 +211,18 @@ def test_an_answer_given_anew_moves_the_judgement(scripted: Any, make_context: A
     assert "55%" in none.observation and none.observation.endswith((")", "）"))
 
 
+def test_another_answer_is_not_enough_where_a_window_said_nothing(scripted: Any, make_context: Any) -> None:
+    lean, slope, _ = CURVES["answer", "en"]
+    even = 1 / (1 + math.exp(-(lean + 0.1 / slope)))  # where the curve says 52%
+    labels = []
+    for elsewhere in (0.01, 0.5):
+        belief = believes(lambda text, other=elsewhere: even if "Giant Mountains" in text else other)  # type: ignore[misc]
+        model = scripted(choose=belief, free="Poland")
+        context = make_context("Where?", "The mountains.", reference=long_reference(2, WINDOWS), model=model)
+        labels.append(call(context).label)
+    assert labels == ["contradicted", None]
+
+
 def test_one_sentence_of_several_is_not_answered_anew(scripted: Any, make_context: Any) -> None:
     model = scripted(choose=believes(0.99), free="Poland")
     assert "anew" not in call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).observation

@@ -141,7 +141,7 @@ def plain(context: ToolContext, sentence: Sentence) -> ToolResult:
         (None, {"demos": DEMOS[:1]}, "add at least one Demo\\(language='zh'"),
         (None, {"name": "not a name"}, "identifier"),
         (None, {"name": "数字"}, "ASCII"),
-        (chinese, {}, "the argument '长度'"),
+        (chinese, {}, "name the argument '长度'"),
     ],
 )
 def test_an_incomplete_tool_is_refused_with_what_to_add(function: Any, changes: dict[str, Any], message: str) -> None:

@@ -18,7 +18,7 @@ def serve_embedded(
     from . import engine
 
     print(f"loading {weights}", flush=True)
-    settings = engine.EngineSettings(weights, name, context, slots, lora, host, port, api_key)
+    settings = engine.EngineSettings(weights, name, context, slots, lora=lora, host=host, port=port, api_key=api_key)
     stopping = (signal.SIGINT, signal.SIGTERM)
     # Before the engine starts: its threads inherit this, and none of them takes the signal instead of us.
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
