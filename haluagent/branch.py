@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -82,6 +83,9 @@ async def verify(detective: Detective, sentence: Sentence, model: Meter) -> Memo
     if all(item.system for item in offered):
         reason = render("reason", detective.task.language, kind="no_tool", detail="")
         return await _unverified(detective, sentence, reason, model)
+    if not later and sentence.text.endswith((":", "：")) and any(item.system for item in offered):
+        reason = render("reason", detective.task.language, kind="announces", detail="")
+        return detective.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
     branch = _Branch(detective, sentence, model, offered, later)
     return await branch.run()
 
@@ -114,7 +118,7 @@ class _Branch:
         self.language = detective.task.language
         self.offered = offered
         self.later = later
-        self.failed: set[str] = set()
+        self.failed: Counter[str] = Counter()
         self.turn_began = model.usage
         self.messages: list[Message] = detective.task.messages(sentence)
         self.format_errors = 0
@@ -150,7 +154,9 @@ class _Branch:
         if step.result:  # it could not decide, and would not the next time
             self.withdraw(turn.call.name)
         else:
-            self.failed.add(turn.call.name)
+            self.failed[turn.call.name] += 1
+            if self.failed[turn.call.name] > 1:
+                self.withdraw(turn.call.name)
         self.answer(turn, step.result.observation if step.result else step.error or "")
         return None
 
@@ -178,7 +184,7 @@ class _Branch:
                 max_tokens=TURN_TOKENS,
             )
             try:
-                return self.allowed(wire.parse(generation.text))
+                return self.allowed(wire.parse(generation.text, generation.truncated))
             except FormatError as error:
                 self.format_errors += 1
                 self.detective.keep(

@@ -39,7 +39,7 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
             max_tokens=TURN_TOKENS,
         )
         try:
-            turn = wire.parse(generation.text)
+            turn = wire.parse(generation.text, generation.truncated)
             sentence_of_turn = _pointed(detective, turn, model)
         except FormatError as error:
             format_errors += 1

@@ -7,7 +7,9 @@ from .branch import Detective
 from .events import Revised
 from .limits import Meter
 from .prompts import render
+from .tools._equations import find_equations
 from .tools._numbers import Number, find_numbers
+from .tools._words import words
 from .tools.calculator import final_answer, stated_results
 from .tools.match import judge
 from .types import Evidence, Label, MemoryEntry
@@ -24,6 +26,7 @@ async def reflect(detective: Detective, model: Meter) -> None:
                     await _local(detective, entry, model)
     finally:
         look_globally(detective)
+        _corroborate(detective)
 
 
 async def _local(detective: Detective, entry: MemoryEntry, model: Meter) -> None:
@@ -53,6 +56,26 @@ def look_globally(detective: Detective) -> None:
             entry = _revise(detective, entry, "contradicted", reason, earlier.confidence * 0.9, (evidence,))
         if entry.label == "contradicted":
             wrong.append(entry)
+
+
+def _corroborate(detective: Detective) -> None:
+    """A step that nothing could check is supported by the answer that it leads to, where that was worked out anew and
+    agrees; a sentence that is no step of the calculation is not."""
+    if 0 not in detective.memory:
+        return
+    whole = detective.memory[0]
+    if whole.label != "supported" or whole.tool != "calculator":
+        return
+    for entry in detective.memory.entries():
+        if entry.label == "unverified" and entry.sentence.index > 0 and _is_step(entry.sentence.text, detective):
+            reason = render("reason", detective.task.language, kind="corroborated", detail="")
+            _revise(detective, entry, "supported", reason, whole.confidence * 0.9, whole.evidence)
+
+
+def _is_step(text: str, detective: Detective) -> bool:
+    """Whether a sentence calculates something, or speaks of what the question speaks of."""
+    said = words(text)
+    return bool(find_equations(text)) or 2 * len(said & words(detective.task.question)) >= len(said)
 
 
 def _rests_on(

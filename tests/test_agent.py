@@ -77,6 +77,24 @@ def test_each_limit_has_its_stop_and_leaves_no_label(
     assert by_sentence(detection)[1] == by_sentence(detection)[2] == "unverified"
 
 
+def test_a_step_is_supported_by_the_answer_that_it_leads_to(scripted: Any) -> None:
+    """Two of the sampled formulas give the answer; the step that no tool could check led there. A stray fact did not."""
+
+    def say(messages: Any) -> str:
+        if "ACTION" not in str(messages[0]["content"]):
+            return "90-4*6"
+        return f"ACTION: calculator(sentence={scripted.checked(messages)}, formula=\"90-4\")"
+
+    response = "Let us see:\nThe bottles left are those not taken from each crate. Napoleon died in 1821. 90 - 4 * 6 = 66."
+    question = "Of 90 bottles in 6 crates 4 are taken from each crate. How many bottles are left?"
+    with HaluAgent(scripted(say, choose=0.6)) as agent:
+        detection = agent.detect(question, response)
+    assert by_sentence(detection) == {1: "no_claim", 2: "supported", 3: "unverified", 4: "supported", 0: "supported"}
+    step = detection.sentences[1]
+    assert step.revised_from is not None and step.revised_from.label == "unverified"
+    assert "worked out anew" in step.reason
+
+
 def test_a_call_about_another_sentence_is_refused(scripted: Any) -> None:
     """An endpoint without grammars may write any call; it must not label one sentence by another."""
     with HaluAgent(scripted(lambda messages: "ACTION: calculator(sentence=S1)")) as agent:

@@ -68,10 +68,9 @@ def test_a_closed_stream_has_stopped_its_detection(scripted: Any) -> None:
     async def run() -> None:
         model = Slow()
         events = HaluAgent(model).astream(QUESTION, RESPONSE)
-        async for _ in events:
-            if model.running:
-                break
-            await asyncio.sleep(0)
+        await anext(aiter(events))
+        while not model.running:
+            await asyncio.sleep(0.001)
         before = asyncio.all_tasks()
         assert len(before) > 1
         await events.aclose()  # type: ignore[attr-defined]

@@ -133,8 +133,7 @@ def test_without_log_probabilities_two_equal_answers_decide_with_less_confidence
     assert verbatim(context, result) and len(model.seen) == 2
     if several:
         found = call(context, "response", 2)
-        assert found.label == ("contradicted" if belief == 0 else None)
-        assert belief or found.confidence == pytest.approx(UNCALIBRATED)
+        assert found.label is None  # without probabilities nothing is clear enough for this
 
 
 def test_without_log_probabilities_one_even_answer_is_not_enough(scripted: Any, make_context: Any) -> None:

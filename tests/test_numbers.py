@@ -117,3 +117,7 @@ def test_long_texts_are_read_in_time(piece: str) -> None:
     find_equations(text)
     length_requirement(text)
     assert time.monotonic() - started < 10  # a second here; a search that tries every end takes minutes
+
+
+def test_a_kilogram_is_no_thousand() -> None:
+    assert [number.value for number in find_numbers("12千克、10千米、3千人")] == [12, 10, 3000]

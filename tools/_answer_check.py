@@ -22,7 +22,7 @@ TEMPERATURE = 0.6
 FORMULA = "root ::= [0-9.+*/() %-]{1,100}"
 SUPPORTED, CONTRADICTED = 0.45, 0.55  # probabilities of being wrong; between them nothing is decided
 COMPARED = 2  # formulas that could be computed, before their disagreement counts
-INTERCEPT, JUDGED, AGREES, AGREES_MORE = 1.35, 0.8, -1.0, -1.6
+INTERCEPT, JUDGED, AGREES, AGREES_MORE = 1.0, 0.4, -1.0, -1.6
 
 _OBSERVATION = {
     "en": "worked out anew from the question, {agreeing} of {n} formulas give {stated}{others}; judged wrong with {p:.0%}",

@@ -106,7 +106,7 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
         raise ToolError(f"there is no {context} to compare with")
     ((start, end),), _ = best_windows(text, sentence.claim, 1, WINDOW_TOKENS, tool_context.model.count_tokens)
     fits = await _ask(tool_context, sentence, text[start:end], "consistency")
-    label: Label | None = "contradicted" if fits.supported <= (CLEAR if fits.calibrated else 1 - UNCALIBRATED) else None
+    label: Label | None = "contradicted" if fits.calibrated and fits.supported <= CLEAR else None
     return _result(tool_context, sentence, label, context, fits.supported, (place[0] + start, place[0] + end))
 
 
@@ -126,7 +126,7 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
     if span := quoted(sentence.text, reference):
         evidence = Evidence(source="reference", text=reference[slice(*span)], span=span, score=QUOTED)
         return ToolResult(
-            observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=(span,)
+            observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=((0, len(reference)),)
         )
     wording: Wording = "answer" if len(context.sentences) == 1 else "statement"
     about = f"{context.question} {sentence.claim}"
