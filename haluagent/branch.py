@@ -262,7 +262,7 @@ async def _unverified(
     detective: Detective, sentence: Sentence, reason: str, model: Meter, decide: bool = True
 ) -> MemoryEntry:
     belief = await opinion_of(detective.task, sentence, model)
-    if detective.closed_book and decide and belief != 0.5:
+    if detective.closed_book and decide and belief is not None and belief != 0.5:
         label: Label = "supported" if belief > 0.5 else "contradicted"
         text = render("reason", detective.task.language, kind="closed_book", detail=f"{belief:.0%}")
         return detective.record(

@@ -7,8 +7,9 @@ from .tokens import clip
 from .types import Sentence
 
 
-async def opinion_of(task: Task, sentence: Sentence, model: Model) -> float:
-    """The probability in [0, 1] that the model gives to the sentence being true, from one scored choice."""
+async def opinion_of(task: Task, sentence: Sentence, model: Model) -> float | None:
+    """The probability in [0, 1] that the model gives to the sentence being true, from one scored choice; None where
+    the server gives no probabilities, since one written word says nothing of how sure it is."""
     choices = {"en": ["Yes", "No"], "zh": ["是", "否"]}[task.language]
     messages = conversation(
         "opinion",
@@ -17,4 +18,4 @@ async def opinion_of(task: Task, sentence: Sentence, model: Model) -> float:
         claim=clip(sentence.claim, task.room // 2, task.count)[0],
     )
     choice = await model.choose(messages, choices)
-    return choice.probabilities[choices[0]]
+    return choice.probabilities[choices[0]] if choice.calibrated else None

@@ -6,9 +6,11 @@ from typing import Literal, Protocol, TypedDict, runtime_checkable
 
 from .types import Language, MemoryEntry, Record, Sentence, Usage
 
+Role = Literal["system", "user", "assistant"]
+
 
 class Message(TypedDict):
-    role: Literal["system", "user", "assistant"]
+    role: Role
     content: str
 
 

@@ -2,9 +2,11 @@
 
 import re
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ..protocols import Message, Role
 
 _TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
 
@@ -37,11 +39,11 @@ def render(name: str, language: str, **variables: Any) -> str:
     return environment().get_template(f"{name}.{language}.jinja2").render(**variables).strip()
 
 
-def conversation(name: str, language: str, **variables: Any) -> list[dict[str, str]]:
+def conversation(name: str, language: str, **variables: Any) -> list[Message]:
     """The prompt as messages: a template marks where one begins with `says("user")`; without marks it is one user
     message. Raises as `render` does."""
     text = render(name, language, **variables)
     if not text.startswith(_TURN):
         return [{"role": "user", "content": text}]
     turns = [turn.partition("\n") for turn in text[1:].split(_TURN)]
-    return [{"role": role, "content": content.strip()} for role, _, content in turns]
+    return [Message(role=cast(Role, role), content=content.strip()) for role, _, content in turns]

@@ -90,7 +90,8 @@ def is_problem(context: ToolContext) -> bool:
 
 def _plain_numbers(text: str) -> list[Number]:
     """The numbers of a text that belong to no date and count no days."""
-    taken = [item.span for item in (*find_dates(text), *find_durations(text))] if find_dates(text) else []
+    dates = [date.span for date in find_dates(text)]
+    taken = dates + [duration.span for duration in find_durations(text)] if dates else []
     return [
         number
         for number in find_numbers(text)
