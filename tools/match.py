@@ -11,7 +11,7 @@ from ..prompts import conversation
 from ..protocols import ToolContext
 from ..registry import Demo, tool
 from ..tokens import clip
-from ..types import Evidence, Label, Sentence, Span, ToolResult
+from ..types import Evidence, Label, Language, Sentence, Span, ToolResult
 from ._calibration import UNCALIBRATED, Judgement, Wording, agreed, judgement
 from ._passages import best_windows, missing_numbers, passage, quoted
 from ._words import words
@@ -23,6 +23,8 @@ WINDOW_TOKENS = 1000
 SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
 QUOTED = 0.95
+# A bare answer, completed to a sentence, is judged better as a statement in English, and as an answer in Chinese.
+ANSWER_ASKED_AS: dict[Language, Wording] = {"en": "statement", "zh": "answer"}
 ANSWER_TOKENS = 30
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
 
@@ -184,7 +186,7 @@ async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wor
         messages = conversation(
             "match",
             context.language,
-            wording=wording,
+            wording=ANSWER_ASKED_AS[context.language] if wording == "answer" else wording,
             evidence=text,
             question=clip(context.question, WINDOW_TOKENS, count)[0],
             claim=clip(sentence.claim, WINDOW_TOKENS, count)[0],
