@@ -14,8 +14,8 @@ Wording = Literal["answer", "statement", "consistency"]
 
 # (wording, language) -> (lean, slope, familiar), for the log-odds of "supported"
 CURVES: dict[tuple[str, str], tuple[float, float, float]] = {
-    ("answer", "en"): (-0.15, 11.0, 0.0),
-    ("answer", "zh"): (-0.07, 14.0, 0.0),
+    ("answer", "en"): (-0.17, 13.0, 0.0),
+    ("answer", "zh"): (-0.05, 16.0, 0.0),
     ("statement", "en"): (0.11, 13.6, 0.0),
     ("statement", "zh"): (-0.01, 5.1, 1.5),
     ("consistency", "en"): (0.0, 3.0, 0.0),
@@ -23,8 +23,8 @@ CURVES: dict[tuple[str, str], tuple[float, float, float]] = {
 }
 
 # What it adds to the log-odds that an answer given anew agrees with the one that is judged, and where it turns.
-AGREEMENT = {"en": 3.3, "zh": 2.7}
-AGREEMENT_TURNS = 0.5
+AGREEMENT = {"en": 3.8, "zh": 3.5}
+AGREEMENT_TURNS = 0.4
 
 # A model that prefers a letter whatever is asked: both orders are this far from even, and nearly cancel.
 LARGE, CANCELS = 3.0, 0.02

@@ -170,11 +170,11 @@ async def _answer_anew(context: ToolContext, text: str) -> str:
 
 
 def agreement(one: str, other: str, question: str) -> float | None:
-    """The share in [0, 1] of the shorter answer's words that the other answer has, apart from those of the question;
-    None where one of them has no words."""
+    """The F1 in [0, 1] of the words of two answers, apart from those of the question (as in SQuAD's evaluation); None
+    where one of them has no words."""
     asked = words(question)
     first, second = ((found - asked) or found for found in (words(one), words(other)))
-    return len(first & second) / min(len(first), len(second)) if first and second else None
+    return 2 * len(first & second) / (len(first) + len(second)) if first and second else None
 
 
 async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:
