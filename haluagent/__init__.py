@@ -9,9 +9,16 @@ Importing the package loads no engine, prints nothing and writes nothing.
 """
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# In a checkout the rooms `tools`, `prompts` and `sandbox` stand beside this folder, not in it; Python started there
+# finds this folder before the installed package.
+_CHECKOUT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if all(os.path.isfile(os.path.join(_CHECKOUT, *path)) for path in (("pyproject.toml",), ("tools", "match.py"))):
+    __path__.append(_CHECKOUT)
 
 if TYPE_CHECKING:
     from .agent import HaluAgent, Limits

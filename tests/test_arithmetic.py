@@ -7,6 +7,7 @@ import sys
 import time
 from fractions import Fraction
 from itertools import accumulate
+from pathlib import Path
 
 import pytest
 from haluagent.sandbox.limited import Worker
@@ -212,13 +213,13 @@ def test_many_calls_at_once_get_their_own_answers() -> None:
     assert asyncio.run(ask()) == list(range(30))
 
 
-def test_importing_the_calculator_is_cheap_and_leaves_no_child_behind() -> None:
+def test_importing_the_calculator_is_cheap_and_leaves_no_child_behind(tmp_path: Path) -> None:
     code = (
         "import sys, haluagent.tools.calculator as c; "
         "assert not {'sympy', 'cn2an', 'dateparser'} & set(sys.modules); "
         "from haluagent.tools import _arithmetic as a; a.evaluate('sqrt(2)'); print(a._worker._child.pid)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with pytest.raises(OSError):
         os.kill(int(done.stdout), 0)
