@@ -36,7 +36,10 @@ def test_importing_the_tools_loads_no_computer_algebra(tmp_path: Path) -> None:
 def test_python_started_in_a_checkout_works_too(tmp_path: Path) -> None:
     """Python puts the current folder first, and there the package's rooms stand beside it."""
     root = Path(__file__).parents[1]
-    code = "import haluagent.tools, haluagent.prompts; print(haluagent.__file__, haluagent.prompts.render('opinion', 'en', question='q', claim='c')[:9])"
+    code = (
+        "import haluagent.tools; from haluagent.prompts import render; "
+        "print(haluagent.__file__, render('opinion', 'en', question='q', claim='c')[:9])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
     assert str(root / "haluagent") in done.stdout
     assert "<question" in done.stdout
