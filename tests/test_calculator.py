@@ -308,3 +308,12 @@ def test_any_text_gives_a_label_with_evidence_or_an_error(
         assert result.observation and 0.5 <= result.confidence <= 1
         assert result.evidence or result.label is None
         assert all(item.span is not None for item in result.evidence)
+
+
+def test_a_solution_is_traced_to_its_equation() -> None:
+    context = context_of("Three times a number less 7 is 38. Which is it?", ["38 = 3x - 7.", "So x = 15.", "It is 15."])
+    results = [call(context, index) for index in (1, 2, 3)]
+    assert [result.label for result in results] == ["supported"] * 3
+    assert "S1" in results[2].observation
+    span = results[2].evidence[0].span
+    assert span is not None and context.response[slice(*span)] == "38 = 3x - 7"

@@ -222,11 +222,11 @@ def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
     """Where every number of the sentence comes from: rightly calculated in another sentence, or given by the question
     (alone that is enough only where the sentence is not the answer). Empty where one comes from nowhere."""
     calculated = {
-        number.value: (number, other)
+        number.value: (_moved(number.span, other.span[0]), other)
         for other in context.sentences
         if other.index != sentence.index and _calculates_rightly(other.text)
         for number in stated_results(other.text)
-    }
+    } | _solutions(context, sentence)
     given = {number.value: number for number in find_numbers(context.question)}
     said = content_words(sentence.text)
     if 2 * len(said & content_words(context.question)) < len(said):
@@ -235,15 +235,27 @@ def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
     evidence = []
     for number in find_numbers(sentence.text):
         if number.value in calculated:
-            found, other = calculated[number.value]
+            span, other = calculated[number.value]
             text = _say(context.language, "traced", number=number.text, name=other.name)
-            evidence.append(Evidence(source="response", text=text, span=_moved(found.span, other.span[0])))
+            evidence.append(Evidence(source="response", text=text, span=span))
         elif number.value in given and _moved(number.span, sentence.span[0]) not in answers:
             text = _say(context.language, "given", number=number.text)
             evidence.append(Evidence(source="question", text=text, span=given[number.value].span))
         else:
             return []
     return evidence
+
+
+def _solutions(context: ToolContext, sentence: Sentence) -> dict[Fraction, tuple[Span, Sentence]]:
+    """The values that unknowns are said to have and that another sentence's equation does give."""
+    values = assigned(context.response)
+    found = {}
+    for other in context.sentences:
+        for equation in find_equations(other.text) if other.index != sentence.index and values else ():
+            known = solved(equation, values)
+            if known and agrees(*known):
+                found[known[0].value] = (_moved(equation.span, other.span[0]), other)
+    return found
 
 
 def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
