@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_CONTEXT = 8192
-# Four samples at once take four slots and each kind of judgement one, and none must push the agent's own prompt out of its slot: then every sentence
-# after them would pay for it again (10 s on two cores, against 0.7 s).
+# Four samples at once take four slots and each kind of judgement one. None may push the agent's own prompt out of its
+# slot: then every sentence after them would pay for it again (10 s on two cores, against 0.7 s).
 SLOTS, CONTEXTS = 12, 4
 WARM_FAILURES = 2  # then the chat template does not take a system message alone, and asking again costs seconds
 
