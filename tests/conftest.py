@@ -134,8 +134,3 @@ def engine_model(model_path: Path) -> Iterator[object]:
     model = EmbeddedModel()
     model.start()
     yield model
-
-
-@pytest.fixture(scope="session")
-def engine_url(engine_model: object) -> str:
-    return str(engine_model.base_url)  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ import pytest
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models.client import OpenAIModel
 from haluagent.models.discovery import discover
+from haluagent.models.embedded import SLOTS
 from haluagent.models.endpoint import normalize
 from haluagent.protocols import Message, Model
 
@@ -394,5 +395,6 @@ def test_the_engine_scores_choices_and_reports_its_cache(engine_model: Model) ->
 @pytest.mark.engine
 def test_the_engine_gives_more_samples_than_it_has_slots(engine_model: Model) -> None:
     ask: list[Message] = [{"role": "user", "content": "Name a colour."}]
-    answer = asyncio.run(engine_model.generate(ask, samples=5, temperature=1.0, max_tokens=4))
-    assert len(answer.texts) == 5 and answer.usage.calls == 2 and answer.usage.generated_tokens >= 5
+    wanted = SLOTS + 1
+    answer = asyncio.run(engine_model.generate(ask, samples=wanted, temperature=1.0, max_tokens=4))
+    assert len(answer.texts) == wanted and answer.usage.calls == 2 and answer.usage.generated_tokens >= wanted

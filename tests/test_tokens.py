@@ -339,22 +339,23 @@ def test_the_approximation_by_hand() -> None:
     assert count("\ud800") == 1
 
 
-def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+def post(url: str, body: dict[str, Any], key: str) -> dict[str, Any]:
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
     with urllib.request.urlopen(request, timeout=30) as answer:
         reply: dict[str, Any] = json.load(answer)
     return reply
 
 
 @pytest.mark.engine
-def test_ids_are_the_engines(model_path: Path, engine_url: str) -> None:
+def test_ids_are_the_engines(model_path: Path, engine_model: Any) -> None:
     tokenizer = Tokenizer.from_gguf(model_path)
-    engine = engine_url.rstrip("/").removesuffix("/v1")
+    engine, key = engine_model.base_url.removesuffix("/v1"), engine_model.api_key
     assert len(TEXTS) > 55
     for text in TEXTS:
-        ordinary = post(f"{engine}/tokenize", {"content": text, "parse_special": False})
+        ordinary = post(f"{engine}/tokenize", {"content": text, "parse_special": False}, key)
         assert tokenizer.encode(text) == ordinary["tokens"], text
-        prompt = post(f"{engine}/tokenize", {"content": text, "parse_special": True})
+        prompt = post(f"{engine}/tokenize", {"content": text, "parse_special": True}, key)
         assert tokenizer.encode_prompt(text) == prompt["tokens"], text
 
 
