@@ -156,6 +156,7 @@ def test_scores_by_hand() -> None:
     assert result.f1 == pytest.approx(2 * 1 / (2 * 1 + 1 + 2))  # 2 TP / (2 TP + FP + FN)
     assert result.coverage == pytest.approx(4 / 5)
     assert result.accuracy_covered == pytest.approx(2 / 4)
+    assert result.by_score == pytest.approx(2 / 5)
     assert result.auroc == pytest.approx((2 + 0.5 + 1) / 6)
     assert result.always_yes == pytest.approx(3 / 5)
 
@@ -163,8 +164,9 @@ def test_scores_by_hand() -> None:
 def test_scores_of_the_perfect_and_of_the_silent() -> None:
     gold = [True, False, True]
     assert set(scores(gold, gold, [0.9, 0.1, 0.8]).model_dump(exclude={"n", "always_yes"}).values()) == {1.0}
-    silent = scores(gold, [None] * 3, [0.5] * 3).model_dump(exclude={"n", "always_yes", "auroc"})
+    silent = scores(gold, [None] * 3, [0.5] * 3).model_dump(exclude={"n", "always_yes", "auroc", "by_score"})
     assert set(silent.values()) == {0.0}
+    assert scores(gold, [None] * 3, [0.5] * 3).by_score == pytest.approx(1 / 3)  # a score of one half flags nothing
     assert scores(gold, [None] * 3, [0.5] * 3).auroc == 0.5
 
 

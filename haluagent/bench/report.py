@@ -10,8 +10,9 @@ from ..types import Record
 class Scores(Record):
     """Shares in [0, 1] over `n` items. An item without a verdict counts as wrong in `accuracy`.
 
-    `auroc` is that of the score; `balanced` is the mean of the two classes' recalls, `f1` that of the hallucinated
-    class; `always_yes` is the accuracy of calling everything a hallucination.
+    `by_score` takes every item whose score is above one half for a hallucination; `auroc` is that of the score;
+    `balanced` is the mean of the two classes' recalls, `f1` that of the hallucinated class; `always_yes` is the
+    accuracy of calling everything a hallucination.
     """
 
     n: int
@@ -20,6 +21,7 @@ class Scores(Record):
     f1: float
     coverage: float
     accuracy_covered: float
+    by_score: float
     auroc: float
     always_yes: float
 
@@ -40,6 +42,7 @@ def scores(gold: Sequence[bool], verdicts: Sequence[bool | None], ranks: Sequenc
         f1=2 * found / (flagged + len(positive)) if flagged + len(positive) else 0.0,
         coverage=_share(covered),
         accuracy_covered=_share([ok for ok, seen in zip(right, covered, strict=True) if seen]),
+        by_score=_share([(rank > 0.5) == label for rank, label in zip(ranks, gold, strict=True)]),
         auroc=auroc(gold, ranks),
         always_yes=_share(gold),
     )
@@ -64,9 +67,9 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
     for row in rows:
         by_set.setdefault(row["dataset"], []).append(row)
     lines = [
-        "| set | n | accuracy | balanced | F1 | coverage | acc. covered | AUROC | always yes | evaluated | cached | "
+        "| set | n | accuracy | balanced | F1 | coverage | acc. covered | acc. by score | AUROC | always yes | evaluated | cached | "
         "generated | s | tools |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name, group in by_set.items():
         gold = [row["wrong"] for row in group]
@@ -82,7 +85,7 @@ def table(rows: Iterable[dict[str, Any]]) -> str:
 
 def _line(name: str, result: Scores, group: list[dict[str, Any]]) -> str:
     shares = (
-        result.accuracy, result.balanced, result.f1, result.coverage, result.accuracy_covered, result.auroc,
+        result.accuracy, result.balanced, result.f1, result.coverage, result.accuracy_covered, result.by_score, result.auroc,
         result.always_yes,
     )  # fmt: skip
     cells = [name, str(result.n), *(f"{100 * share:.1f}" for share in shares), *_cost(group)]
