@@ -16,7 +16,7 @@ from .prompts import fence, render
 from .protocols import Message, ToolContext
 from .registry import Registry, Tool
 from .task import Task
-from .types import Label, MemoryEntry, Sentence, Span, Step, Stop, ToolCall, ToolResult, Usage
+from .types import Label, Language, MemoryEntry, Sentence, Span, Step, Stop, ToolCall, ToolResult, Usage
 
 TURN_TOKENS = 200
 
@@ -130,23 +130,22 @@ class _Branch:
             turn = await self.next_turn()
             if turn is None:
                 return await self.give_up("format_errors")
-            before = self.turn_began
             if turn.call in seen:
                 self.withdraw(turn.call.name)
                 repeated = render("reason", self.language, kind="repeated", detail="")
-                self.detective.keep(self.step(turn, repeated, before))
+                self.detective.keep(self.step(turn, repeated))
                 self.reply_to(turn, repeated)
             else:
                 seen.append(turn.call)
-                if entry := await self.act(turn, before):
+                if entry := await self.act(turn):
                     return entry
             if all(item.system for item in self.offered):
                 return await self.give_up("undecided")
         return await self.give_up("step_limit")
 
-    async def act(self, turn: wire.Turn, since: Usage) -> MemoryEntry | None:
+    async def act(self, turn: wire.Turn) -> MemoryEntry | None:
         """Make the call. The entry that it leads to, or None where the branch goes on."""
-        step = await self.detective.act(self.sentence.index, turn, self.model, since)
+        step = await self.detective.act(self.sentence.index, turn, self.model, self.turn_began)
         if turn.call.name == "get_answer" and step.result:
             return await self.end_without_check(turn, step.result)
         if step.result and step.result.label:
@@ -166,9 +165,9 @@ class _Branch:
         if not self.offered:
             self.offered, self.later = self.later, []
 
-    def step(self, turn: wire.Turn, error: str, since: Usage) -> Step:
+    def step(self, turn: wire.Turn, error: str) -> Step:
         """A turn that led to no call."""
-        usage = self.model.usage - since
+        usage = self.model.usage - self.turn_began
         return Step(
             sentence=self.sentence.index, thought=turn.thought, call=turn.call, result=None, error=error, usage=usage
         )
@@ -221,15 +220,14 @@ class _Branch:
         self.reply(f"{marks[0]}{turn.thought}\n{marks[1]}{wire.write_call(turn.call)}", observation)
 
     def reply(self, said: str, observation: str) -> None:
-        self.messages += [
-            {"role": "assistant", "content": fence(said)},
-            {"role": "user", "content": wire.OBSERVATION[self.language] + fence(observation)},
-        ]
+        self.messages += exchange(said, observation, self.language)
 
     async def end_without_check(self, turn: wire.Turn, result: ToolResult) -> MemoryEntry:
         if result.label == "no_claim" and not states_something(self.sentence.text):
             return self.detective.record(entry_of(self.sentence, turn.call, result))
-        reason = self.last_observation or result.observation
+        refused = result.label == "no_claim"  # the model waved through a sentence that states something
+        ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
+        reason = self.last_observation or ended
         return await _unverified(self.detective, self.sentence, reason, self.model)
 
     async def give_up(self, kind: str) -> MemoryEntry:
@@ -239,6 +237,14 @@ class _Branch:
             self.detective.stops.append(limits[kind])
         reason = render("reason", self.language, kind=kind, detail=self.last_observation)
         return await _unverified(self.detective, self.sentence, reason, self.model, decide=kind not in limits)
+
+
+def exchange(said: str, observation: str, language: Language) -> list[Message]:
+    """A turn of the model and what it is answered. Both may repeat text from outside, so both are fenced."""
+    return [
+        {"role": "assistant", "content": fence(said)},
+        {"role": "user", "content": wire.OBSERVATION[language] + fence(observation)},
+    ]
 
 
 def states_something(text: str) -> bool:

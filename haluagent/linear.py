@@ -4,11 +4,11 @@ Its cost grows with the square of the number of sentences; it is kept for models
 """
 
 from . import wire
-from .branch import Detective, entry_of, states_something
+from .branch import Detective, entry_of, exchange, states_something
 from .errors import FormatError
 from .events import Found
 from .limits import BudgetExceeded, Meter
-from .prompts import fence, render
+from .prompts import render
 from .protocols import Message
 from .types import MemoryEntry, Sentence, Step, Stop
 
@@ -49,7 +49,7 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
             if format_errors > limits.format_errors:
                 stop = "format_errors"
                 break
-            _reply(messages, generation.text, str(error), task.language)
+            messages += exchange(generation.text, str(error), task.language)
             continue
         step = await detective.act(sentence_of_turn.index if sentence_of_turn else None, turn, model, before)
         if sentence_of_turn and step.result and step.result.label:
@@ -57,7 +57,8 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
         if turn.call.name == "get_answer" and sentence_of_turn is None and step.result:
             stop = "answer"
             break
-        _reply(messages, generation.text, step.result.observation if step.result else step.error or "", task.language)
+        observation = step.result.observation if step.result else step.error or ""
+        messages += exchange(generation.text, observation, task.language)
     kind = "ended" if stop == "answer" else stop
     reason = render("reason", task.language, kind=kind, detail="")
     for sentence in task.sentences:
@@ -99,10 +100,3 @@ def _remember(detective: Detective, sentence: Sentence, step: Step) -> None:
         if known or (step.result.label == "no_claim" and states_something(sentence.text)):
             return
     detective.record(entry_of(sentence, step.call, step.result))
-
-
-def _reply(messages: list[Message], said: str, observation: str, language: str) -> None:
-    messages += [
-        {"role": "assistant", "content": said},
-        {"role": "user", "content": wire.OBSERVATION[language] + fence(observation)},
-    ]

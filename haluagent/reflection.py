@@ -16,6 +16,7 @@ from .types import Evidence, Label, MemoryEntry
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
 
+
 async def reflect(detective: Detective, model: Meter) -> None:
     """Revise the memory where the local or the global look says so. The global look needs no model, and is taken
     whatever becomes of the local one."""

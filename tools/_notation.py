@@ -25,7 +25,6 @@ OPERATOR_WORDS = {
     "加上": "+", "加": "+", "减去": "-", "减": "-", "乘以": "*", "乘上": "*", "乘": "*", "除以": "/",
     "plus": "+", "minus": "-", "times": "*", "multiplied by": "*", "divided by": "/", "over": "/",
 }  # fmt: skip
-EQUALS_WORDS = ("is equal to", "equals", "equal", "等于", "约等于", "约为", "is", "are", "makes", "gives", "是", "得")
 _LATEX = {
     "times": "*", "cdot": "*", "div": "/", "pm": "?", "approx": "≈", "pi": "π", "sqrt": "√", "frac": "\\frac",
     "dfrac": "\\frac", "tfrac": "\\frac", "left": "", "right": "", "text": "", "mathrm": "", "mathbf": "", "boxed": "",

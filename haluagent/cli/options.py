@@ -1,6 +1,5 @@
 """The options that `detect` and `chat` share, and the agent made from them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -46,9 +45,6 @@ class AgentOptions:
     max_seconds: float | None = None
     concurrency: int | None = None
     reflect: bool = True
-
-
-AgentMaker = Callable[[AgentOptions], "HaluAgent"]
 
 
 def make_agent(options: AgentOptions) -> "HaluAgent":
