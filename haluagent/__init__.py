@@ -22,24 +22,29 @@ if all(os.path.isfile(os.path.join(_CHECKOUT, *path)) for path in (("pyproject.t
 
 if TYPE_CHECKING:
     from .agent import HaluAgent, Limits
-    from .errors import ConfigError, FormatError, HaluAgentError, ModelError, ToolError
-    from .protocols import Message, Model, ToolContext
+    from .errors import ConfigError, FormatError, HaluAgentError, ModelError, SandboxError, SearchError, ToolError
+    from .protocols import Execution, Message, Model, Sandbox, SearchProvider, SearchResult, ToolContext, Translator
     from .registry import Demo, Registry, Tool, tool
     from .types import Detection, Evidence, MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
 
 _HOMES = {
     "agent": ("HaluAgent", "Limits"),
-    "errors": ("ConfigError", "FormatError", "HaluAgentError", "ModelError", "ToolError"),
-    "protocols": ("Message", "Model", "ToolContext"),
+    "errors": (
+        "ConfigError", "FormatError", "HaluAgentError", "ModelError", "SandboxError", "SearchError", "ToolError",
+    ),
+    "protocols": (
+        "Execution", "Message", "Model", "Sandbox", "SearchProvider", "SearchResult", "ToolContext", "Translator",
+    ),
     "registry": ("Demo", "Registry", "Tool", "tool"),
     "types": ("Detection", "Evidence", "MemoryEntry", "Sentence", "Step", "ToolCall", "ToolResult", "Usage"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "ConfigError", "Demo", "Detection", "Evidence", "FormatError", "HaluAgent", "HaluAgentError", "Limits",
-    "MemoryEntry", "Message", "Model", "ModelError", "Registry", "Sentence", "Step", "Tool", "ToolCall",
-    "ToolContext", "ToolError", "ToolResult", "Usage", "tool",
+    "ConfigError", "Demo", "Detection", "Evidence", "Execution", "FormatError", "HaluAgent", "HaluAgentError", "Limits",
+    "MemoryEntry", "Message", "Model", "ModelError", "Registry", "Sandbox", "SandboxError", "SearchError",
+    "SearchProvider", "SearchResult", "Sentence", "Step", "Tool", "ToolCall", "ToolContext", "ToolError", "ToolResult",
+    "Translator", "Usage", "tool",
 ]  # fmt: skip
 
 

@@ -20,5 +20,21 @@ class ToolError(HaluAgentError):
     """A tool could not do its work. The model reads the message as an observation."""
 
 
+class SandboxError(ToolError):
+    """The sandbox failed (a dead daemon, a full disk), which says nothing about the code."""
+
+
+class SearchError(ToolError):
+    """A search could not be made, which says nothing about what there is to find."""
+
+
+class QuotaExhausted(SearchError):
+    """The search service, or the budget of the user, allows no more queries for now."""
+
+
+class SearchTimeout(SearchError):
+    """The search service did not answer in time."""
+
+
 class FormatError(HaluAgentError):
     """The model's turn could not be read as a tool call. The model reads the message as an observation."""

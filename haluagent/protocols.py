@@ -72,9 +72,84 @@ class Model(Protocol):
         ...
 
 
+Outcome = Literal["ok", "syntax_error", "exception", "missing_package", "timeout", "memory", "output", "killed"]
+
+
+class Execution(Record):
+    """What became of a program in a sandbox.
+
+    `outcome`: it ran to its end (`ok`); it could not be compiled (`syntax_error`); an exception left it (`exception`,
+    failed assertions too); it needs a package that the sandbox does not have (`missing_package`, named in `error`);
+    it used up its time (`timeout`), its memory (`memory`) or its output (`output`); or it ended before its last line
+    without an exception, as by `os._exit` or a signal (`killed`: what comes after that point did not run).
+    `error` is the last line of the traceback, `traceback` only has the program's own frames, `line` (from 1) is the line
+    of the program that raised. `stdout` and `stderr` are clipped. `seconds` is wall-clock time. Nothing in here can be
+    trusted to be more than what a program wrote.
+    """
+
+    outcome: Outcome
+    error: str = ""
+    traceback: str = ""
+    line: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    seconds: float = 0.0
+    backend: str = ""
+
+
+@runtime_checkable
+class Sandbox(Protocol):
+    """Where code of unknown origin runs: no network, nothing of the host's files, bounded time, memory and output."""
+
+    name: str
+
+    async def run(self, code: str, *, seconds: float = 10.0) -> Execution:
+        """Run a Python program by itself. Raises SandboxError where the sandbox failed, which says nothing of the code."""
+        ...
+
+
+class SearchResult(Record):
+    """One hit. `url` is an address or the name of a document (`file:///...`); `snippet` is what a reader is shown.
+
+    `text` is the passage that can serve as evidence, verbatim: `document[offset:offset + len(text)]`, where there is one.
+    """
+
+    title: str
+    url: str
+    snippet: str
+    text: str | None = None
+    offset: int = 0
+
+
+@runtime_checkable
+class SearchProvider(Protocol):
+    """Something that finds documents: an index of the user's own, or a search engine."""
+
+    name: str
+
+    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+        """At most `count` results, best first; an empty list where nothing was found. Raises SearchError, QuotaExhausted
+        or SearchTimeout: none of them means that there is nothing to find."""
+        ...
+
+
+@runtime_checkable
+class Translator(Protocol):
+    """Translates text. Languages are ISO 639-1 codes (`zh`, `en`, `ko`)."""
+
+    name: str
+
+    async def translate(self, text: str, target: str, source: str | None = None) -> str:
+        """The text in `target`. Raises ToolError or ModelError where the service failed."""
+        ...
+
+
 @dataclass(frozen=True)
 class ToolContext:
-    """What a tool may know and use. `memory` holds the entries decided so far in this detection."""
+    """What a tool may know and use. `memory` holds the entries decided so far in this detection.
+
+    `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing.
+    """
 
     question: str
     response: str
@@ -83,6 +158,9 @@ class ToolContext:
     model: Model
     reference: str | None = None
     memory: Sequence[MemoryEntry] = field(default_factory=tuple)
+    sandbox: Sandbox | None = None
+    search: SearchProvider | None = None
+    translator: Translator | None = None
 
     def sentence(self, index: int) -> Sentence:
         """The sentence of that index; 0 is the whole response. Raises KeyError where there is none."""

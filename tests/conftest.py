@@ -110,13 +110,16 @@ def make_context() -> Callable[..., ToolContext]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Engine tests run where HALUAGENT_TEST_ENGINE=1 says so; elsewhere they are left out, in sight."""
-    if os.environ.get("HALUAGENT_TEST_ENGINE") == "1":
-        return
-    skip = pytest.mark.skip(reason="needs the embedded model: set HALUAGENT_TEST_ENGINE=1")
-    for item in items:
-        if "engine" in item.keywords:
-            item.add_marker(skip)
+    """Tests with real parts run where HALUAGENT_TEST_<MARK>=1 says so; elsewhere they are left out, in sight."""
+    parts = {"engine": "the embedded model", "docker": "a Docker engine", "bubblewrap": "bubblewrap"}
+    for mark, part in parts.items():
+        variable = f"HALUAGENT_TEST_{mark.upper()}"
+        if os.environ.get(variable) == "1":
+            continue
+        skip = pytest.mark.skip(reason=f"needs {part}: set {variable}=1")
+        for item in items:
+            if mark in item.keywords:
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")
