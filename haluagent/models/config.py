@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from ..errors import ConfigError
 from ..protocols import Model
+from ..search.settings import SearchSettings
 from ..types import Record
 from .dialect import Dialect
 
@@ -25,6 +26,7 @@ class Settings(Record):
     context: int | None = None
     concurrency: int | None = None
     timeout: float | None = None
+    search: SearchSettings = SearchSettings()
 
 
 def resolve(model: str | None = None, base_url: str | None = None, api_key: str | None = None) -> Model:
@@ -99,5 +101,6 @@ def read_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        known = f"; known keys are {', '.join(Settings.model_fields)}" if first["type"] == "extra_forbidden" else ""
-        raise ConfigError(f"{path}: key {key!r}: {first['msg']}{known}") from error
+        table = SearchSettings if len(first["loc"]) > 1 else Settings
+        known = f"; known keys are {', '.join(table.model_fields)}" if first["type"] == "extra_forbidden" else ""
+        raise ConfigError(f"{path}: key {key!r}: {first['msg']}{known}") from None  # it would show what a key holds
