@@ -1,6 +1,8 @@
 """A tool of your own: does a sentence give an element its right symbol?
 
     python examples/chemical_symbol.py
+    haluagent detect --tools examples/chemical_symbol.py --question "Which symbol has iron?" \\
+        --response "The symbol of iron is Ir."
 
 A tool is an async function. It gets a `ToolContext` and the arguments that the model wrote, and answers with a
 `ToolResult`: a label where it can decide, and none where it cannot.

@@ -6,16 +6,19 @@ by hand all come through the same door, `Registry.add`.
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from importlib.metadata import EntryPoint, entry_points
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from .errors import ConfigError, FormatError, ModelError, ToolError
 from .protocols import ToolContext
-from .types import Language, Record, Sentence, ToolCall, ToolResult
+from .segment import split
+from .types import Language, Record, Sentence, Span, ToolCall, ToolResult
 
 logger = logging.getLogger(__name__)
 
@@ -39,14 +42,24 @@ class Demo(Record):
 
     @property
     def item(self) -> dict[str, Any]:
-        """The demo as the `task` prompt takes it."""
+        """The demo as the `task` prompt takes it; cut into sentences where its call points to one."""
+        pointer = re.search(r"\bsentence=(S\d+)", self.call)
+        shown = [(sentence.name, sentence.text) for sentence in split(self.response)] if pointer else []
         return {
             "question": self.question,
             "reference": self.reference,
-            "sentences": [("S1", self.response)],
-            "target": next((name for name in ("S0", "S1") if f"sentence={name}" in self.call), None),
-            "claim": self.response,
+            "sentences": shown or [("S1", self.response)],
+            "target": pointer and pointer[1],
+            "claim": dict(shown).get(pointer[1], self.response) if pointer else self.response,
         }
+
+
+def _every_sentence(context: ToolContext, sentence: Sentence) -> bool:
+    return sentence.index > 0
+
+
+def _nothing(context: ToolContext) -> Sequence[Span]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,10 @@ class Tool:
 
     `when(context, sentence)` says whether the tool could decide anything about a sentence; only then is it
     offered. Index 0 is the whole response: a tool that returns True for it checks a condition of the question.
-    A `general` tool fits any statement; it is offered where no specific one has something to decide.
+    A `general` tool fits any statement; it is offered where no specific one has something to decide. An `external`
+    one looks outside of what was given, so it comes after those that read the reference, where there is one.
+    `covers(context)` gives the spans of the response that the tool judges as part of the whole (index 0), such as code:
+    sentences inside them claim nothing by themselves.
     """
 
     name: str
@@ -67,6 +83,8 @@ class Tool:
     when: Callable[[ToolContext, Sentence], bool]
     system: bool = False
     general: bool = False
+    external: bool = False
+    covers: Callable[[ToolContext], Sequence[Span]] = field(default=_nothing, repr=False)
 
     def signature(self) -> str:
         """As shown to the model: `calculator(sentence, formula="")`."""
@@ -77,10 +95,6 @@ class Tool:
         return f"{self.name}({', '.join(parts)})"
 
 
-def _every_sentence(context: ToolContext, sentence: Sentence) -> bool:
-    return sentence.index > 0
-
-
 def tool(
     *,
     description: dict[Language, str],
@@ -89,6 +103,8 @@ def tool(
     when: Callable[[ToolContext, Sentence], bool] = _every_sentence,
     system: bool = False,
     general: bool = False,
+    external: bool = False,
+    covers: Callable[[ToolContext], Sequence[Span]] = _nothing,
 ) -> Callable[[Callable[..., Awaitable[ToolResult]]], Tool]:
     """Make a tool of an async function `(context: ToolContext, **arguments) -> ToolResult`.
 
@@ -98,7 +114,7 @@ def tool(
     """
 
     def wrap(function: Callable[..., Awaitable[ToolResult]]) -> Tool:
-        return make_tool(function, name or function.__name__, description, tuple(demos), when, system, general)
+        return make_tool(function, name or function.__name__, description, tuple(demos), when, system, general, external, covers)
 
     return wrap
 
@@ -111,35 +127,80 @@ def make_tool(
     when: Callable[[ToolContext, Sentence], bool] = _every_sentence,
     system: bool = False,
     general: bool = False,
+    external: bool = False,
+    covers: Callable[[ToolContext], Sequence[Span]] = _nothing,
 ) -> Tool:
     if not _is_plain_identifier(name):
         raise ConfigError(f"tool {name!r}: the name must be a Python identifier of ASCII letters, digits and _")
     if not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: make the function async (async def {name}(context, ...))")
+    for part, what in ((when, "when"), (covers, "covers")):
+        if not callable(part) or inspect.iscoroutinefunction(part):
+            raise ConfigError(f"tool {name}: make {what} a plain function (def, not async def)")
+    _check_texts(name, description, demos, system)
+    hints = _hints(name, function)
+    parameters = _parameters(name, function, hints)
+    fields: dict[str, Any] = {
+        key: (hints[key], ... if parameter.default is parameter.empty else parameter.default)
+        for key, parameter in parameters.items()
+    }
+    arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    item = Tool(name, dict(description), demos, function, arguments, parameters, when, system, general, external, covers)
+    # Imported here, because what reads a call stands above the registry.
+    from .demos import check_demos
+
+    check_demos(item)
+    return item
+
+
+def _check_texts(name: str, description: dict[Language, str], demos: tuple[Demo, ...], system: bool) -> None:
+    """Raises ConfigError where a language is missing."""
+    if not isinstance(description, dict):
+        raise ConfigError(f'tool {name}: write the description as {{"en": "...", "zh": "..."}}')
+    if not all(isinstance(demo, Demo) for demo in demos):
+        raise ConfigError(f"tool {name}: write demos as a list of haluagent.Demo(...)")
     for language in get_args(Language):
         if not description.get(language, "").strip():
             raise ConfigError(f"tool {name}: add a description in {language!r}")
         if not system and not any(demo.language == language for demo in demos):
             raise ConfigError(f"tool {name}: add at least one Demo(language={language!r}, ...)")
-    hints = get_type_hints(function)
-    parameters = dict(list(inspect.signature(function).parameters.items())[1:])
-    fields: dict[str, Any] = {}
-    for parameter_name, parameter in parameters.items():
-        if not _is_plain_identifier(parameter_name):
-            raise ConfigError(f"tool {name}: name the argument {parameter_name!r} with ASCII letters, digits and _")
-        if parameter_name not in hints:
-            raise ConfigError(f"tool {name}: annotate the argument {parameter_name!r} with a type")
-        annotation = hints[parameter_name]
-        kind = argument_type(annotation)
+
+
+def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function)
+    except (NameError, AttributeError, TypeError, SyntaxError) as error:
+        raise ConfigError(
+            f"tool {name}: its annotations cannot be read ({error}): import their names when the file runs, "
+            "not under TYPE_CHECKING"
+        ) from error
+
+
+def _parameters(name: str, function: Callable[..., Any], hints: dict[str, Any]) -> dict[str, inspect.Parameter]:
+    """The arguments after the context. Raises ConfigError for one that cannot be described to the model."""
+    given = list(inspect.signature(function).parameters.values())
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if not given or given[0].kind not in by_position or argument_type(hints.get(given[0].name)) is not None:
+        raise ConfigError(f"tool {name}: make the context the first argument (async def {name}(context, ...))")
+    for parameter in given[1:]:
+        key = parameter.name
+        if parameter.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+            raise ConfigError(f"tool {name}: the argument {str(parameter)!r} cannot be given by name; write each one out")
+        if not _is_plain_identifier(key):
+            raise ConfigError(f"tool {name}: name the argument {key!r} with ASCII letters, digits and _")
+        if key.startswith("_") or hasattr(BaseModel, key):
+            raise ConfigError(f"tool {name}: give the argument {key!r} another name; this one is reserved")
+        if key not in hints:
+            raise ConfigError(f"tool {name}: annotate the argument {key!r} with a type")
+        kind = argument_type(hints[key])
         if kind is None:
             raise ConfigError(
-                f"tool {name}: argument {parameter_name!r} has type {annotation}; use str, int, float, bool, "
+                f"tool {name}: argument {key!r} has type {hints[key]}; use str, int, float, bool, "
                 "Literal[...] of strings or Sentence, optionally | None"
             )
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[parameter_name] = (annotation, default)
-    arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    return Tool(name, dict(description), demos, function, arguments, parameters, when, system, general)
+        if (kind is Sentence) != (key == "sentence"):  # the branch holds the model to `sentence=S3`
+            raise ConfigError(f"tool {name}: call the argument for the sentence 'sentence', of type Sentence, and no other")
+    return {parameter.name: parameter for parameter in given[1:]}
 
 
 def _is_plain_identifier(name: str) -> bool:
@@ -154,7 +215,7 @@ def argument_type(annotation: Any) -> Any:
         return annotation if all(isinstance(option, str) for option in options) else None
     if annotation in ARGUMENT_TYPES:
         return annotation
-    if len(options) == 1 and len(get_args(annotation)) == 2:
+    if get_origin(annotation) in (Union, UnionType) and len(options) == 1:
         return argument_type(options[0])
     return None
 
@@ -172,7 +233,8 @@ class Registry:
         if not isinstance(item, Tool):
             raise ConfigError(f"{item!r} is not a tool: decorate the function with @haluagent.tool(...)")
         if item.name in self._tools:
-            raise ConfigError(f"a tool named {item.name!r} is already registered; give the new one another name")
+            there = "belongs to the agent itself" if self._tools[item.name].system else "is already registered"
+            raise ConfigError(f"a tool named {item.name!r} {there}; give the new one another name: @tool(name=...)")
         self._tools[item.name] = item
 
     def __iter__(self) -> Iterator[Tool]:
@@ -195,13 +257,31 @@ class Registry:
         return Registry(item for item in self if item.system or item.name == name)
 
     def load_entry_points(self) -> None:
-        """Add the tools that installed packages offer. Raises ConfigError naming the package that cannot load."""
+        """Add the tools that installed packages offer: an entry point names one tool, or a list or tuple of them.
+
+        Raises ConfigError naming the package whose tools cannot be loaded or are there already.
+        """
         for point in entry_points(group=ENTRY_POINTS):
+            package = point.dist.name if point.dist else point.module
+            advice = f"update the package {package}, or remove it: pip uninstall {package}"
             try:
-                item = point.load()
+                found = _load(point)
             except Exception as error:
-                raise ConfigError(f"tool {point.name!r} of {point.value} could not be loaded: {error}") from error
-            self.add(item)
+                raise ConfigError(
+                    f"the tools of the package {package} ({point.name} = {point.value}) cannot be loaded: "
+                    f"{' '.join(_describe(error).split())}; {advice}"
+                ) from error
+            for item in found:
+                if not isinstance(item, Tool):
+                    raise ConfigError(
+                        f"the package {package} offers {point.name} = {point.value}, which is no tool and no list of "
+                        f"tools; {advice}"
+                    )
+                if item.name in self:
+                    raise ConfigError(
+                        f"the package {package} offers a tool named {item.name!r}, and there already is one; {advice}"
+                    )
+                self.add(item)
 
     def fits(self, item: Tool, context: ToolContext, sentence: Sentence) -> bool:
         """Whether a tool could decide anything about a sentence. A `when` that raises says no: a tool that is broken
@@ -209,10 +289,26 @@ class Registry:
         try:
             return bool(item.when(context, sentence))
         except Exception as error:
-            if item.name not in self._broken:  # once, not for every sentence
-                self._broken.add(item.name)
-                logger.warning("the tool %s is not offered: its `when` failed: %s", item.name, _describe(error))
+            self._broke(item, "when", error)
             return False
+
+    def covered(self, context: ToolContext) -> list[tuple[str, Span]]:
+        """The spans of the response that tools judge as parts of the whole, each with the tool's name."""
+        found: list[tuple[str, Span]] = []
+        whole = context.sentence(0)
+        for item in self:
+            if item.covers is _nothing or not self.fits(item, context, whole):
+                continue
+            try:
+                found += [(item.name, span) for span in item.covers(context)]
+            except Exception as error:
+                self._broke(item, "covers", error)
+        return found
+
+    def _broke(self, item: Tool, part: str, error: Exception) -> None:
+        if item.name not in self._broken:  # once, not for every sentence
+            self._broken.add(item.name)
+            logger.warning("the tool %s is not offered: its `%s` failed: %s", item.name, part, _describe(error))
 
     async def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
         """Validate a call and run it. Raises FormatError for a call that does not fit, ToolError for one that failed.
@@ -240,6 +336,16 @@ class Registry:
         if not isinstance(result, ToolResult):
             raise ToolError(f"{call.name} failed: it returned {type(result).__name__} and not a ToolResult")
         return result
+
+
+def _load(point: EntryPoint) -> Sequence[Any]:
+    """What an entry point names, as a sequence. Raises whatever the package's code raises; where that is a wish to
+    exit, ImportError."""
+    try:
+        found = point.load()
+    except SystemExit as error:
+        raise ImportError("it exits when it is imported") from error
+    return found if isinstance(found, (list, tuple)) else (found,)
 
 
 def _describe(error: Exception) -> str:

@@ -131,6 +131,58 @@ def plain(context: ToolContext, sentence: Sentence) -> ToolResult:
     return ToolResult(observation="")
 
 
+async def nothing() -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def without_context(sentence: Sentence) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def many(context: ToolContext, *sentences: Sentence) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def any_name(context: ToolContext, **values: str) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def by_place(context: ToolContext, n: int, /) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def private(context: ToolContext, _n: int) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def of_pydantic(context: ToolContext, model_fields: str) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def pointer_of_another_name(context: ToolContext, claim: Sentence) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def text_of_that_name(context: ToolContext, sentence: str) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def table(context: ToolContext, rows: dict[str, None]) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def number_choice(context: ToolContext, n: Literal[1, 2]) -> ToolResult:
+    return ToolResult(observation="")
+
+
+async def unknown_name(context: ToolContext, n: "Nowhere") -> ToolResult:  # type: ignore[name-defined]  # noqa: F821
+    return ToolResult(observation="")
+
+
+async def never_plain(context: ToolContext, sentence: Sentence) -> bool:
+    return True
+
+
 @pytest.mark.parametrize(
     ("function", "changes", "message"),
     [
@@ -142,6 +194,25 @@ def plain(context: ToolContext, sentence: Sentence) -> ToolResult:
         (None, {"name": "not a name"}, "identifier"),
         (None, {"name": "数字"}, "ASCII"),
         (chinese, {}, "name the argument '长度'"),
+        (nothing, {}, "make the context the first argument"),
+        (without_context, {}, "make the context the first argument"),
+        (many, {}, "cannot be given by name; write each one out"),
+        (any_name, {}, "cannot be given by name; write each one out"),
+        (by_place, {}, "cannot be given by name"),
+        (private, {}, "give the argument '_n' another name"),
+        (of_pydantic, {}, "give the argument 'model_fields' another name"),
+        (pointer_of_another_name, {}, "call the argument for the sentence 'sentence'"),
+        (text_of_that_name, {}, "call the argument for the sentence 'sentence', of type Sentence"),
+        (table, {}, "argument 'rows' has type"),
+        (number_choice, {}, "argument 'n' has type"),
+        (unknown_name, {}, "annotations cannot be read .*Nowhere.*not under TYPE_CHECKING"),
+        (None, {"description": "does it"}, "write the description as"),
+        (None, {"description": {"en": "does it", "zh": " "}}, "add a description in 'zh'"),
+        (None, {"demos": DEMOS[0]}, "write demos as a list"),
+        (None, {"demos": ["probe(sentence=S1)"]}, "write demos as a list"),
+        (None, {"when": never_plain}, "make when a plain function"),
+        (None, {"when": True}, "make when a plain function"),
+        (None, {"covers": never_plain}, "make covers a plain function"),
     ],
 )
 def test_an_incomplete_tool_is_refused_with_what_to_add(function: Any, changes: dict[str, Any], message: str) -> None:
@@ -149,13 +220,64 @@ def test_an_incomplete_tool_is_refused_with_what_to_add(function: Any, changes: 
         make_probe(function, **changes)
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"call": "look at S1"}, r"call 'look at S1' cannot be read: write it like probe\(sentence=S1\)"),
+        ({"call": "date(sentence=S1)"}, r"calls another tool: write it like probe\(sentence=S1\)"),
+        ({"call": "probe(sentence=S3)"}, "points to S3: the sentences of its response are S0, S1, S2"),
+        ({"call": 'probe(sentence="the first")'}, "points to the first"),
+        ({"call": "probe()"}, "does not fit the arguments: sentence: Field required"),
+        ({"call": "probe(sentence=S1, x=1)"}, "does not fit the arguments: x: Extra inputs"),
+        ({"call": 'probe(sentence=S1, mode="c")'}, "does not fit the arguments: mode: Input should be 'a' or 'b'"),
+        ({"call": 'probe(sentence=S1, n="3")'}, "does not fit the arguments: n: Input should be a valid integer"),
+        ({"call": "probe(sentence=S1, mode='b')"}, r'as the model has to write it: probe\(sentence=S1, mode="b"\)'),
+        ({"call": "probe(sentence=S1"}, r"as the model has to write it: probe\(sentence=S1\)"),
+        ({"call": "  "}, "fill in the call of the zh demo"),
+        ({"thought": ""}, "fill in the thought of the zh demo"),
+        ({"observation": ""}, "fill in the observation of the zh demo"),
+        ({"response": " "}, "fill in the response of the zh demo"),
+        ({"response": "---"}, "points to S1: the sentences of its response are S0"),
+        ({"thought": "one\ntwo"}, "write the thought of the zh demo on one line"),
+    ],
+)
+def test_a_demo_that_could_not_be_a_turn_is_refused(changes: dict[str, Any], message: str) -> None:
+    english, chinese = (demo.model_copy(update={"response": "第一句。第二句。"}) for demo in DEMOS)
+    with pytest.raises(ConfigError, match=f"^tool probe: .*{message}") as raised:
+        make_probe(demos=[english, chinese.model_copy(update=changes)])
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("pointer", ["S0", "S2"])
+def test_a_demo_is_shown_cut_into_sentences(pointer: str) -> None:
+    demo = DEMOS[0].model_copy(update={"response": "It rained. It was 3 o'clock.", "call": f"probe(sentence={pointer})"})
+    shown = make_probe(demos=[demo, DEMOS[1]]).demos[0].item
+    assert shown["sentences"] == [("S1", "It rained."), ("S2", "It was 3 o'clock.")]
+    assert shown["target"] == pointer
+    assert shown["claim"] == ("It was 3 o'clock." if pointer == "S2" else demo.response)
+
+
 def test_two_tools_of_one_name_are_refused() -> None:
-    with pytest.raises(ConfigError, match="already registered"):
+    with pytest.raises(ConfigError, match="'probe' is already registered; give the new one another name"):
         Registry([make_probe(), make_probe()])
 
 
+@pytest.mark.parametrize("name", ["split_text", "get_answer"])
+def test_the_names_of_the_agent_are_taken(name: str) -> None:
+    demos = [demo.model_copy(update={"call": f"{name}(sentence=S1)"}) for demo in DEMOS]
+    with pytest.raises(ConfigError, match=f"'{name}' belongs to the agent itself; give the new one another name"):
+        default_registry().add(make_probe(name=name, demos=demos))
+
+
+def test_what_is_no_tool_is_not_registered() -> None:
+    with pytest.raises(ConfigError, match="is not a tool: decorate the function"):
+        Registry([plain])  # type: ignore[list-item]
+
+
 def test_only_keeps_the_system_tools() -> None:
-    assert [item.name for item in default_registry().only("date")] == ["split_text", "date", "get_answer"]
+    kept = default_registry().only("date")
+    assert [item.name for item in kept if not item.system] == ["date"]
+    assert {"split_text", "get_answer"} <= {item.name for item in kept}
     with pytest.raises(ConfigError, match="no tool named 'nothing'"):
         default_registry().only("nothing")
 

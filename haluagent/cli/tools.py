@@ -1,41 +1,48 @@
-"""`haluagent tools`: what the agent can call."""
+"""`haluagent tools`: what the agent can call, and whether it does what its examples say."""
 
 import difflib
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from haluagent.cli.options import ToolFiles
 from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
-    from haluagent.registry import Demo, Tool
+    from haluagent.registry import Demo, Registry, Tool
     from haluagent.report import Line
+    from haluagent.trials import Trial
+
+DIFFERENT, UNVERIFIED = 1, 3
 
 app = typer.Typer(help="The tools the agent can call.", no_args_is_help=True)
 
+NAME_HELP = "The tool's name, as 'haluagent tools list' has it."
+
 
 @app.command("list")
-def list_tools() -> None:
+def list_tools(tools: ToolFiles = None) -> None:
     """Every tool with what it does."""
     from haluagent.cli.terminal import Screen
     from haluagent.report import Line
-    from haluagent.tools import default_registry
 
     screen = Screen()
-    for tool in default_registry():
+    for tool in registry_with(tools):
         screen.show(Line(("bold cyan", tool.signature())))
         for text in tool.description.values():
             screen.show(Line(("", _first_sentence(text)), indent=4))
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="The tool's name, as 'haluagent tools list' has it.")]) -> None:
+def show(name: Annotated[str, typer.Argument(help=NAME_HELP)], tools: ToolFiles = None) -> None:
     """One tool: its arguments, its descriptions, and the examples that the model sees."""
     from haluagent.cli.terminal import Screen
     from haluagent.report import Line
 
     screen = Screen()
-    tool = find_tool(name)
+    tool = find_tool(name, registry_with(tools))
     screen.show(Line(("bold cyan", tool.signature())))
     for language, text in tool.description.items():
         screen.show(Line(("dim", f"{language}: "), ("", text), indent=2))
@@ -44,16 +51,96 @@ def show(name: Annotated[str, typer.Argument(help="The tool's name, as 'haluagen
         screen.show(_demo_lines(demo))
 
 
-def find_tool(name: str) -> "Tool":
-    """Raises ConfigError for an unknown name, with the nearest one."""
+@app.command()
+def test(
+    name: Annotated[str | None, typer.Argument(help=NAME_HELP)] = None,
+    tools: ToolFiles = None,
+    everything: Annotated[bool, typer.Option("--all", help="Test every tool.")] = False,
+    lang: Annotated[Literal["en", "zh"] | None, typer.Option(help="Only the examples in this language.")] = None,
+) -> None:
+    """Run a tool's examples and compare what it says with what they show.
+
+    Without a name: the tools of the files. Exit code: 0 all as shown, 1 something differs, 3 something could not be
+    verified (no model, sandbox or search; a service that failed), 2 something was given wrongly.
+    """
+    import asyncio
+
+    registry = registry_with(tools)
+    chosen = _chosen(name, tools, everything, registry)
+    trials = asyncio.run(_try_all(registry, chosen, lang))
+    if not trials:
+        raise ConfigError("there is no example to run")
+    outcomes = {trial.outcome for trial in trials}
+    raise typer.Exit(DIFFERENT if "different" in outcomes else UNVERIFIED if "unverified" in outcomes else 0)
+
+
+def registry_with(files: list[Path] | None) -> "Registry":
+    """The built-in tools, those of installed packages, and those of `files`. Raises ConfigError."""
+    from haluagent.plugins import load_file
     from haluagent.tools import default_registry
 
-    tools = {tool.name: tool for tool in default_registry()}
+    registry = default_registry()
+    for path in files or ():
+        for tool in load_file(path):
+            registry.add(tool)
+    return registry
+
+
+def find_tool(name: str, registry: "Registry") -> "Tool":
+    """Raises ConfigError for an unknown name, with the nearest one."""
+    tools = {tool.name: tool for tool in registry}
     if name not in tools:
         near = difflib.get_close_matches(name, tools, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"the tools are {', '.join(tools)}"
         raise ConfigError(f"there is no tool named {name!r}: {hint}")
     return tools[name]
+
+
+def _chosen(name: str | None, files: list[Path] | None, everything: bool, registry: "Registry") -> "list[Tool]":
+    from haluagent.tools import default_registry
+
+    if name is not None and everything:
+        raise ConfigError("give a tool's name or --all, not both")
+    if name is not None:
+        return [find_tool(name, registry)]
+    if everything:
+        return list(registry)
+    if not files:
+        raise ConfigError("nothing to test: give a tool's name, --tools FILE or --all")
+    others = default_registry()
+    return [tool for tool in registry if tool.name not in others]
+
+
+async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str | None) -> "list[Trial]":
+    """Run and show the demos, one after the other."""
+    from haluagent.cli.terminal import Screen
+    from haluagent.report import Line
+    from haluagent.trials import Parts, make_part, try_demo
+
+    screen, parts, trials = Screen(), Parts(make_part), []
+    try:
+        for tool in tools:
+            screen.show(Line(("bold cyan", tool.name)))
+            for demo in tool.demos:
+                if language in (None, demo.language):
+                    trial = await try_demo(registry, tool, demo, parts)
+                    screen.show(_trial_lines(trial))
+                    trials.append(trial)
+    finally:
+        await parts.aclose()
+    return trials
+
+
+def _trial_lines(trial: "Trial") -> "list[Line]":
+    from haluagent.report import Line
+
+    mark, style = {"same": ("✓", "green"), "different": ("✗", "bold red"), "unverified": ("?", "yellow")}[trial.outcome]
+    note = f" ({trial.note})" if trial.note else ""
+    lines = [Line((style, f"{mark} "), ("", f"{trial.demo.language} {trial.demo.call}"), ("dim", note), indent=2)]
+    if trial.got is not None and trial.got != trial.demo.observation:
+        lines.append(Line(("dim", "expected: "), ("", trial.demo.observation), indent=6))
+        lines.append(Line(("dim", "got: "), ("", trial.got), indent=6))
+    return lines
 
 
 def _first_sentence(text: str) -> str:
