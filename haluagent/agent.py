@@ -14,9 +14,10 @@ from .errors import ConfigError
 from .events import Answered, Event
 from .limits import Limits
 from .models import resolve
-from .protocols import Model
+from .protocols import Model, Sandbox, SearchProvider, Translator
 from .recheck import recheck
 from .registry import Registry, Tool
+from .services import SandboxName, make_services
 from .tools import default_registry
 from .types import Detection, Language
 
@@ -32,6 +33,11 @@ class HaluAgent:
     the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
     model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
     asked which models it has does not answer.
+
+    `sandbox` is where code in a response is run: a `Sandbox`, or "auto" (Docker, else bubblewrap), "docker",
+    "bubblewrap" or "none". `search` is a `SearchProvider`, the name of one ("local", "searxng", …), or "auto": what is
+    configured, else the local index where there is one. `translator` makes the translations that others are compared
+    with: Google's where a key is set, else the model. Raises ConfigError for a service that is not set up.
 
     The engine is loaded on the first detection. Synchronous methods run on a thread of their own, so they also work
     inside a running event loop, as in Jupyter.
@@ -49,6 +55,9 @@ class HaluAgent:
         limits: Limits | None = None,
         concurrency: int | None = None,
         reflect: bool = True,
+        sandbox: Sandbox | SandboxName | None = "auto",
+        search: SearchProvider | str | None = "auto",
+        translator: Translator | None = None,
     ) -> None:
         if strategy not in ("branches", "linear"):
             raise ConfigError(f"strategy {strategy!r} is not known: use 'branches' or 'linear'")
@@ -65,6 +74,7 @@ class HaluAgent:
         self.limits = limits or Limits()
         self.concurrency: int = getattr(model, "concurrency", 1) if concurrency is None else concurrency
         self.reflect = reflect
+        self.services = make_services(sandbox, search, translator)
         self._loop: _Loop | None = None
         self._loop_lock = threading.Lock()
 
@@ -131,10 +141,11 @@ class HaluAgent:
         with self._loop_lock:
             loop, self._loop = self._loop, None
         if loop is not None:
-            aclose = getattr(self.model, "aclose", None)
-            if aclose is not None:
-                with suppress(Exception):
-                    loop.run(aclose())
+            for part in (self.model, *vars(self.services).values()):
+                aclose = getattr(part, "aclose", None)
+                if aclose is not None:
+                    with suppress(Exception):
+                        loop.run(aclose())
             loop.stop()
 
     def __enter__(self) -> "HaluAgent":
@@ -177,6 +188,7 @@ class HaluAgent:
                 closed_book=self.closed_book,
                 concurrency=self.concurrency,
                 reflection=self.reflect,
+                services=self.services,
                 emit=emit,
             )
 

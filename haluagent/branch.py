@@ -13,12 +13,14 @@ from .limits import Limits, Meter
 from .memory import Memory
 from .opinion import opinion_of
 from .prompts import fence, render
-from .protocols import Message, ToolContext
+from .protocols import Message, Services, ToolContext
+from .provenance import check_provenance
 from .registry import Registry, Tool
 from .task import Task
 from .types import Label, Language, MemoryEntry, Sentence, Span, Step, Stop, ToolCall, ToolResult, Usage
 
 TURN_TOKENS = 200
+WAYS_OUT = ("get_answer", "change_tools", "talk_to_user")  # what a model may say instead of calling a tool
 
 
 @dataclass
@@ -33,6 +35,7 @@ class Detective:
     read: list[Span]
     emit: Callable[[Event], None]
     closed_book: bool = False
+    services: Services = field(default_factory=Services)
     stops: list[Stop] = field(default_factory=list)
 
     def context(self, model: Meter) -> ToolContext:
@@ -44,6 +47,7 @@ class Detective:
             model=model,
             reference=self.task.reference,
             memory=self.memory.entries(),
+            **vars(self.services),
         )
 
     def record(self, entry: MemoryEntry) -> MemoryEntry:
@@ -52,23 +56,37 @@ class Detective:
         return entry
 
     async def act(self, sentence: int | None, turn: wire.Turn, model: Meter, since: Usage) -> Step:
-        """Run the call of one turn and keep the step. A call that failed is a step with an error and no result.
+        """Check the call of one turn, run it and keep the step. A call that failed or was rejected is a step with an
+        error and no result.
 
         `since` is the meter's reading before the turn was written: the step's usage is what came on top of it.
         """
         self.emit(Thought(sentence=sentence, text=turn.thought))
         self.emit(Action(sentence=sentence, call=turn.call))
         result: ToolResult | None = None
-        error: str | None = None
+        error: Exception | None = None
+        context = self.context(model)
         try:
-            result = await self.registry.call(turn.call, self.context(model))
+            await asyncio.to_thread(check_provenance, self.registry[turn.call.name], turn.call, context, self.observations())
+            result = await self.registry.call(turn.call, context)
             self.read.extend(result.read)
         except (FormatError, ToolError) as problem:
-            error = str(problem)
-        usage = model.usage - since
+            error = problem
         return self.keep(
-            Step(sentence=sentence, thought=turn.thought, call=turn.call, result=result, error=error, usage=usage)
+            Step(
+                sentence=sentence,
+                thought=turn.thought,
+                call=turn.call,
+                result=result,
+                error=str(error) if error else None,
+                rejected=isinstance(error, FormatError),
+                usage=model.usage - since,
+            )
         )
+
+    def observations(self) -> list[str]:
+        """What the tools of this detection have said so far."""
+        return [step.result.observation for step in self.steps if step.result]
 
     def keep(self, step: Step) -> Step:
         self.steps.append(step)
@@ -83,7 +101,7 @@ async def verify(detective: Detective, sentence: Sentence, model: Meter) -> Memo
     if all(item.system for item in offered):
         reason = render("reason", detective.task.language, kind="no_tool", detail="")
         return await _unverified(detective, sentence, reason, model)
-    if not later and sentence.text.endswith((":", "：")) and any(item.system for item in offered):
+    if sentence.text.endswith((":", "：")) and any(item.system for item in offered):
         reason = render("reason", detective.task.language, kind="announces", detail="")
         return detective.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
     branch = _Branch(detective, sentence, model, offered, later)
@@ -95,17 +113,45 @@ def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tup
 
     Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
     `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`
-    where the sentence is one of several.
+    where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
+    without one they come first, since a question and a response seldom decide anything.
+    Where the response as a whole is code or the like (`Tool.covers`), the tools
+    that read it as such go before those that read it as prose.
     """
     context = detective.context(model)
     tools = [item for item in detective.registry if not item.system and detective.registry.fits(item, context, sentence)]
     specific = [item for item in tools if not item.general]
-    general = [item for item in tools if item.general]
+    if sentence.index == 0:
+        covering = {name for name, _ in detective.registry.covered(context)}
+        return [item for item in specific if item.name in covering] or specific, []
+    near = [item for item in tools if item.general and not item.external]
+    far = [item for item in tools if item.general and item.external]
     if specific:
-        return specific, general if context.reference else []
-    if general and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
-        return general, []
-    return [*general, detective.registry["get_answer"]], []
+        return specific, [*near, *far] if context.reference else far
+    first, then = (near, far) if context.reference else (far, near)
+    if not first:
+        first, then = then, first
+    if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
+        return first, then
+    answer, *ways_out = (detective.registry[name] for name in WAYS_OUT)
+    if first and then:
+        return [*first, answer], [*then, *ways_out]
+    return [*first, answer, *ways_out], []
+
+
+def leave_to_whole(detective: Detective, model: Meter) -> set[int]:
+    """Record the sentences that a tool judges as parts of the whole response, as it does code, as no claims of their
+    own. Returns their indices."""
+    covered = detective.registry.covered(detective.context(model))
+    parts: set[int] = set()
+    for sentence in detective.task.sentences:
+        start, end = sentence.span
+        name = next((name for name, span in covered if span[0] < end and start < span[1]), None)
+        if name is not None:
+            reason = render("reason", detective.task.language, kind="part", detail=name)
+            detective.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
+            parts.add(sentence.index)
+    return parts
 
 
 class _Branch:
@@ -148,6 +194,8 @@ class _Branch:
         step = await self.detective.act(self.sentence.index, turn, self.model, self.turn_began)
         if turn.call.name == "get_answer" and step.result:
             return await self.end_without_check(turn, step.result)
+        if step.result and step.result.label == "unverified":
+            return await _unverified(self.detective, self.sentence, step.result.observation, self.model)
         if step.result and step.result.label:
             return self.detective.record(entry_of(self.sentence, step.call, step.result))
         if step.result:  # it could not decide, and would not the next time
@@ -162,8 +210,8 @@ class _Branch:
     def withdraw(self, name: str) -> None:
         """Offer a tool no more: it has nothing new to say here. After the last come the `later` ones."""
         self.offered = [item for item in self.offered if item.system or item.name != name]
-        if not self.offered:
-            self.offered, self.later = self.later, []
+        if all(item.system for item in self.offered) and self.later:
+            self.offered, self.later = [*self.later, *self.offered], []
 
     def step(self, turn: wire.Turn, error: str) -> Step:
         """A turn that led to no call."""

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from . import wire
-from .branch import Detective, fitting_tools, verify
+from .branch import Detective, fitting_tools, leave_to_whole, verify
 from .errors import HaluAgentError
 from .events import Answered, Event, Found
 from .limits import Budget, BudgetExceeded, Limits, Meter
 from .linear import transcript
 from .memory import Memory, verdict
 from .prompts import render
-from .protocols import Model
+from .protocols import Model, Services
 from .reflection import reflect
 from .registry import Registry
 from .segment import split
@@ -41,6 +41,7 @@ class Run:
         closed_book: bool,
         concurrency: int,
         reflection: bool,
+        services: Services,
         emit: Callable[[Event], None],
     ) -> None:
         self.budget = Budget(limits)
@@ -56,7 +57,7 @@ class Run:
             question, response, reference, language, sentences, registry, model, single_transcript=strategy == "linear"
         )
         self.planned: list[Sentence] = list(sentences)
-        self.detective = Detective(task, registry, limits, Memory(), [], [], emit, closed_book)
+        self.detective = Detective(task, registry, limits, Memory(), [], [], emit, closed_book, services)
 
     @property
     def task(self) -> Task:
@@ -114,14 +115,16 @@ class Run:
         units = list(self.task.sentences)
         whole = self.detective.context(meter).sentence(0)
         if await self._decidable(whole, meter):
-            units.append(whole)
-            self.planned.append(whole)
-            if not self.task.reference and await is_writing(self.detective, meter):
+            parts = await asyncio.to_thread(leave_to_whole, self.detective, meter)
+            units = [unit for unit in units if unit.index not in parts]
+            if not parts and not self.task.reference and await is_writing(self.detective, meter):
                 units = [unit for unit in units if await self._decidable(unit, meter)]
                 reason = render("reason", self.task.language, kind="writing", detail="")
                 for sentence in self.task.sentences:
                     if sentence not in units:
                         self.detective.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
+            units.append(whole)
+            self.planned.append(whole)
         await self._verify_all(units)
 
     async def _decidable(self, sentence: Sentence, meter: Meter) -> bool:
@@ -132,8 +135,9 @@ class Run:
     async def _segment(self, meter: Meter) -> None:
         call = ToolCall(name="split_text")
         await self.detective.act(None, wire.Turn(thought="", call=call), meter, meter.usage)
-        sentences = await complete(self.task, meter)
-        self.detective.task = self.task.with_sentences(sentences)
+        if self.task.reference or self.detective.services.search:  # only what is compared with a text gains by it
+            self.detective.task = self.task.with_sentences(await complete(self.task, meter))
+        sentences = self.task.sentences
         self.planned = list(sentences)
         for sentence in sentences:
             self.detective.emit(Found(sentence=sentence))

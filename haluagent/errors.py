@@ -24,6 +24,10 @@ class SandboxError(ToolError):
     """The sandbox failed (a dead daemon, a full disk), which says nothing about the code."""
 
 
+class NoSandbox(SandboxError):
+    """There is no sandbox here; the message says how to get one."""
+
+
 class SearchError(ToolError):
     """A search could not be made, which says nothing about what there is to find."""
 

@@ -3,8 +3,10 @@
 Its cost grows with the square of the number of sentences; it is kept for models that were trained on it.
 """
 
+import asyncio
+
 from . import wire
-from .branch import Detective, entry_of, exchange, states_something
+from .branch import Detective, entry_of, exchange, leave_to_whole, states_something
 from .errors import FormatError
 from .events import Found
 from .limits import BudgetExceeded, Meter
@@ -26,6 +28,7 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
         detective.emit(Found(sentence=sentence))
     pointers = ["S0", *(sentence.name for sentence in task.sentences)]
     grammar = wire.grammar(list(detective.registry), pointers, task.language)
+    await asyncio.to_thread(leave_to_whole, detective, model)
     messages: list[Message] = task.opening()
     format_errors = 0
     stop: Stop = "step_limit"

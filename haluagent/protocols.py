@@ -145,6 +145,15 @@ class Translator(Protocol):
 
 
 @dataclass(frozen=True)
+class Services:
+    """What stands behind the tools, shared by all detections of an agent. None where there is none."""
+
+    sandbox: Sandbox | None = None
+    search: SearchProvider | None = None
+    translator: Translator | None = None
+
+
+@dataclass(frozen=True)
 class ToolContext:
     """What a tool may know and use. `memory` holds the entries decided so far in this detection.
 

@@ -155,6 +155,9 @@ def _warning_lines(detection: Detection) -> Iterator[Line]:
         if share is not None and share < 1:
             # Rounded down: 99.6 % read is not all of it.
             yield Line(("yellow", words[f"covered_{name}"].format(percent=math.floor(share * 100))))
+    for step in detection.steps:
+        if step.rejected and step.call is not None:
+            yield Line(("dim", words["rejected"].format(tool=step.call.name, reason=step.error)))
     if any(entry.opinion is not None and entry.label != "unverified" for entry in detection.sentences):
         yield Line(("yellow", words["closed_book_note"]))
     if detection.stop != "answer":

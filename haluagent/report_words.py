@@ -74,6 +74,7 @@ WORDS: dict[Language, dict[str, str]] = {
         "because": " ({text})",
         "covered_response": "only {percent} % of the response was looked at",
         "covered_reference": "only {percent} % of the reference was looked at",
+        "rejected": "a call of {tool} was rejected before it ran: {reason}",
         "error": "error: {text}",
         "usage": "{calls} model call{s}, {evaluated} tokens evaluated, {cached} cached, {generated} generated, "
         "{seconds:.1f} s",
@@ -113,6 +114,7 @@ WORDS: dict[Language, dict[str, str]] = {
         "because": "（{text}）",
         "covered_response": "只检查了回答的 {percent} %",
         "covered_reference": "只检查了参考资料的 {percent} %",
+        "rejected": "{tool} 的一次调用在执行前被拒绝：{reason}",
         "error": "错误：{text}",
         "usage": "调用模型 {calls} 次，token：计算 {evaluated}、缓存 {cached}、生成 {generated}，用时 {seconds:.1f} 秒",
         "no_tool": "无",

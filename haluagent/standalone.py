@@ -44,10 +44,7 @@ def needs_completion(sentence: Sentence, language: str) -> bool:
 
 
 async def complete(task: Task, model: Meter) -> tuple[Sentence, ...]:
-    """The sentences, each with its `standalone` text where it needed one. Only texts that are compared with a
-    reference gain by it, so without one nothing is asked."""
-    if not task.reference:
-        return task.sentences
+    """The sentences, each with its `standalone` text where it needed one."""
     return tuple([await _complete(task, sentence, model) for sentence in task.sentences])
 
 

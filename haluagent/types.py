@@ -120,13 +120,18 @@ class MemoryEntry(Record):
 
 
 class Step(Record):
-    """One turn of the loop: what the model thought, called and read. `sentence` is the index it worked on."""
+    """One turn of the loop: what the model thought, called and read. `sentence` is the index it worked on.
+
+    `error` says why there is no result; `rejected` is True where the call was not run at all: it does not fit the tool's
+    arguments, or something in them comes from none of the texts.
+    """
 
     sentence: int | None
     thought: str
     call: ToolCall | None
     result: ToolResult | None
     error: str | None = None
+    rejected: bool = False
     usage: Usage = Usage()
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from haluagent.tools._calibration import CURVES, UNCALIBRATED
+from haluagent.tools._judge import WINDOW_TOKENS, agreement
 from haluagent.tools._passages import best_windows, missing_numbers, passage, quoted
 from haluagent.tools._words import words
-from haluagent.tools.match import WINDOW_TOKENS, WINDOWS, agreement, match
+from haluagent.tools.match import WINDOWS, match
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -340,13 +341,20 @@ def test_all_windows_must_speak_against(scripted: Any, make_context: Any) -> Non
 def test_what_was_not_read_is_not_said_to_contradict(
     scripted: Any, make_context: Any, language: Language, says: str, several: bool
 ) -> None:
-    response = LONG[1] if several else "The Elbe rises in the mountains in 1905."
+    response = "The river Elbe rises in the mountains. It is long." if several else "The Elbe rises in the mountains in 1905."
     context = make_context(
-        LONG[0], response, language=language, reference=long_reference(2), model=scripted(choose=believes(0.01))
+        LONG[0], response, language=language, reference=long_reference(-1), model=scripted(choose=believes(0.01))
     )
     result = call(context)
     assert (result.label, result.evidence, len(result.read)) == (None, (), WINDOWS)
     assert re.search(says, result.observation)
+
+
+def test_a_window_about_the_same_may_contradict_though_not_all_was_read(scripted: Any, make_context: Any) -> None:
+    context = make_context(*LONG, reference=long_reference(2), model=scripted(choose=believes(0.01)))
+    result = call(context)
+    assert result.label == "contradicted" and verbatim(context, result) == RISES["en"]
+    assert re.search(r"about 5\d% of it was read$", result.observation)
 
 
 def test_the_share_that_was_read_is_never_none_or_all(scripted: Any, make_context: Any) -> None:

@@ -121,3 +121,7 @@ def test_long_texts_are_read_in_time(piece: str) -> None:
 
 def test_a_kilogram_is_no_thousand() -> None:
     assert [number.value for number in find_numbers("12千克、10千米、3千人")] == [12, 10, 3000]
+
+
+def test_an_ordinal_is_no_number_and_neither_is_its_beginning() -> None:
+    assert [number.text for number in find_numbers("the 12th lab, the 21st, the 103rd and 7 more")] == ["7"]

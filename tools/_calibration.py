@@ -33,11 +33,17 @@ UNCALIBRATED = 0.7  # the most that two answers without log-probabilities are tr
 
 class Judgement(NamedTuple):
     """The probability of "supported" in [0, 1], 0.5 where the answers say nothing (`silent`); `calibrated` is False
-    where the two answers only had votes. Greater is more supported."""
+    where the two answers only had votes. Greater is more supported.
+
+    `odds` are the log-odds of "yes" in the two option orders, and `familiar` whether all words of the claim stand in the
+    text: what a curve is fitted to.
+    """
 
     supported: float
     silent: bool = False
     calibrated: bool = True
+    odds: tuple[float, float] = (0.0, 0.0)
+    familiar: bool = False
 
 
 def judgement(
@@ -48,14 +54,16 @@ def judgement(
     Where they were not `scored` by log-probabilities, both must give the same answer. Where they were, answers that
     depend on the order and on nothing else say nothing, whatever a curve makes of log-odds of zero.
     """
+    both = (log_odds(one), log_odds(other))
     if not scored:
         if (one - 0.5) * (other - 0.5) <= 0:
-            return Judgement(0.5, silent=True, calibrated=False)
-        return Judgement(UNCALIBRATED if one > 0.5 else 1 - UNCALIBRATED, calibrated=False)
-    odds = (log_odds(one) + log_odds(other)) / 2
-    if abs(odds) < (CANCELS if abs(log_odds(one)) > LARGE else 1e-6):
-        return Judgement(0.5, silent=True)
-    return Judgement(calibrated(odds, wording, language, familiar))
+            return Judgement(0.5, silent=True, calibrated=False, odds=both, familiar=familiar)
+        supported = UNCALIBRATED if one > 0.5 else 1 - UNCALIBRATED
+        return Judgement(supported, calibrated=False, odds=both, familiar=familiar)
+    odds = sum(both) / 2
+    if abs(odds) < (CANCELS if abs(both[0]) > LARGE else 1e-6):
+        return Judgement(0.5, silent=True, odds=both, familiar=familiar)
+    return Judgement(calibrated(odds, wording, language, familiar), odds=both, familiar=familiar)
 
 
 def agreed(probability: float, agreement: float | None, language: str) -> float:

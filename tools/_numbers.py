@@ -192,7 +192,7 @@ def _decimals_of(text: str) -> int:
 
 def _decimals(text: str) -> _Found:
     """`12`, `1,234.5`, `-3`, `20%`, `1.5亿`, `3 million`, `3万5千`."""
-    for match in re.finditer(rf"{_NOT_INSIDE}(?P<digits>{_DIGITS}){_SCALE}{_PERCENT}(?!(?:st|nd|rd|th)\b)", text):
+    for match in re.finditer(rf"{_NOT_INSIDE}(?P<digits>(?>{_DIGITS})){_SCALE}{_PERCENT}(?!(?:st|nd|rd|th)\b)", text):
         digits = match["digits"].replace(",", "")
         if len(digits) > MAX_DIGITS or re.match(r"(?:st|nd|rd|th)\b", text[match.end("digits") :]):
             continue

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterable
 from fractions import Fraction
 
 from ..errors import FormatError, ToolError
@@ -14,10 +13,10 @@ from ._answer_check import check_answer
 from ._arithmetic import Value, evaluate, solve
 from ._dates import find_dates, find_durations
 from ._equations import Equation, find_equations
+from ._known import USUAL_CONSTANTS, foreign_numbers
 from ._length import length_requirement
-from ._notation import OPERATOR_WORDS, tokenize
+from ._notation import tokenize
 from ._numbers import Number, find_numbers, matches, show
-from ._plain import words
 from ._unknowns import agrees, assigned, solved
 from ._words import words as content_words
 
@@ -25,11 +24,6 @@ __all__ = ["calculator", "final_answer", "stated_results"]
 
 STATED_CONFIDENCE = 0.97
 MATCH_CONFIDENCE = 0.75
-USUAL_CONSTANTS = frozenset(
-    Fraction(text)
-    for text in words("0 1 2 7 10 12 24 30 52 60 100 360 365 366 1000 3600 10000 3.14 3.1416 3.14159 1/2")
-)
-
 _QUANTITY = re.compile(
     r"多少|几|(?<![要需请])求|计算|等于|how (?:many|much|long|far|old|tall|fast)|what (?:is|are|was|will)|"
     r"\bcalculate\b|\bcompute\b|\bfind\b",
@@ -299,32 +293,5 @@ def _refuse_foreign_numbers(context: ToolContext, formula: str) -> None:
     """Raise FormatError where the formula has a number that no text of this detection has: the model made it up."""
     texts = [context.question, context.response, context.reference or ""]
     texts += [item.text for entry in context.memory for item in entry.evidence]
-    known = set(USUAL_CONSTANTS)
-    for text in texts:
-        known.update(_spoken(find_numbers(text)))
-        known.update(
-            Fraction(digits) for digits in re.findall(r"(?<![0-9.])[0-9]{1,30}(?:\.[0-9]{1,30})?(?![0-9])", text)
-        )
-    stated = formula
-    for operator in OPERATOR_WORDS:
-        stated = stated.replace(operator, f" {operator} ")
-    for number in find_numbers(_split_fractions(stated)):
-        if abs(number.value) not in known:
-            raise FormatError(_say(context.language, "foreign", number=number.text))
-
-
-def _split_fractions(formula: str) -> str:
-    """The formula with its operators set apart, so that `12/4-3` is read as the numbers 12, 4 and 3."""
-    return re.sub(r"([-−–+*×·/÷^()=])", r" \1 ", formula)
-
-
-def _spoken(numbers: Iterable[Number]) -> set[Fraction]:
-    """The values, and those a percent can be used as: 20% as 0.2 and as 20."""
-    found: set[Fraction] = set()
-    for number in numbers:
-        found.add(abs(number.value))
-        if number.decimals is None:
-            found.update((Fraction(abs(number.value.numerator)), Fraction(number.value.denominator)))
-        if number.is_percent:
-            found.update((abs(number.value) * 100, abs(1 - number.value), 1 + abs(number.value)))
-    return found
+    for number in foreign_numbers(formula, texts, USUAL_CONSTANTS):
+        raise FormatError(_say(context.language, "foreign", number=number.text))

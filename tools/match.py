@@ -1,32 +1,23 @@
-"""`match`: a sentence judged against a text by scored choice, with the place in the text that decides it.
-
-The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds with its context. Here the served model
-is asked, twice, with the options exchanged; a judgement costs two generated tokens for each window that is read.
-"""
+"""`match`: a sentence compared with the reference, the question, or the rest of the response."""
 
 from typing import Literal
 
 from ..errors import ToolError
-from ..prompts import conversation
 from ..protocols import ToolContext
 from ..registry import Demo, tool
-from ..tokens import clip
-from ..types import Evidence, Label, Language, Sentence, Span, ToolResult
-from ._calibration import UNCALIBRATED, Judgement, Wording, agreed, judgement
-from ._passages import best_windows, missing_numbers, passage, quoted
+from ..types import Label, Sentence, Span, ToolResult
+from ._instructions import without_orders
+from ._judge import WINDOW_TOKENS, Source, ask, weigh, wording_of
+from ._passages import best_windows, quoted
 from ._words import words
 
 Where = Literal["question", "response", "reference"]
 
 WINDOWS = 3  # of a longer reference, the windows that share most with the sentence are read
-WINDOW_TOKENS = 1000
 SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
 QUOTED = 0.95
-# A bare answer, completed to a sentence, is judged better as a statement in English, and as an answer in Chinese.
-ANSWER_ASKED_AS: dict[Language, Wording] = {"en": "statement", "zh": "answer"}
-ANSWER_TOKENS = 30
-NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
+ABOUT = 0.6  # the share of a claim's words in a window that is about the same
 
 _OBSERVATION = {
     "en": {
@@ -76,7 +67,7 @@ def _can_match(context: ToolContext, sentence: Sentence) -> bool:
             reference="The Elbe rises in the Giant Mountains of the Czech Republic.",
             thought="a fact that the reference can decide",
             call='match(sentence=S1, context="reference")',
-            observation="the reference does not support this (4%)",
+            observation="the reference does not support this (1%); asked anew, it gives: Czech Republic",
         ),
         Demo(
             language="zh",
@@ -85,7 +76,7 @@ def _can_match(context: ToolContext, sentence: Sentence) -> bool:
             reference="易北河发源于捷克的克尔科诺谢山。",
             thought="这是事实，参考资料能判定",
             call='match(sentence=S1, context="reference")',
-            observation="参考资料不支持这句话（4%）",
+            observation="参考资料不支持这句话（0%）；只看资料重新作答得到：捷克的克尔科诺谢山",
         ),
     ),
     when=_can_match,
@@ -100,123 +91,80 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
     """
     if context == "reference":
         return await judge(tool_context, sentence)
-    if context == "question":
-        text, place = tool_context.question, (0, len(tool_context.question))
-    else:
-        text, place = _rest(tool_context, sentence)
-    if not text.strip():
+    source = Source("question", tool_context.question) if context == "question" else _rest(tool_context, sentence)
+    if not source.text.strip():
         raise ToolError(f"there is no {context} to compare with")
-    ((start, end),), _ = best_windows(text, sentence.claim, 1, WINDOW_TOKENS, tool_context.model.count_tokens)
-    fits = await _ask(tool_context, sentence, text[start:end], "consistency")
+    (window,), _ = best_windows(source.text, sentence.claim, 1, WINDOW_TOKENS, tool_context.model.count_tokens)
+    fits = await ask(tool_context, sentence, source.text[slice(*window)], "consistency")
     label: Label | None = "contradicted" if fits.calibrated and fits.supported <= CLEAR else None
-    return _result(tool_context, sentence, label, context, fits.supported, (place[0] + start, place[0] + end))
+    return _result(tool_context, sentence, label, source, fits.supported, window)
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
-    """A sentence against the reference: any window that is read may support it, and all must speak against it.
+    """A sentence against the reference: any window that is read may support it, and the best must speak against it.
 
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
-    support it, so "contradicted" is only said of a reference that was read whole.
-    What stands in it word for word needs no judgement. A bare answer is judged as the answer to the question, and
-    compared with what the model answers anew; one sentence of several is judged as a statement.
-    Raises ToolError where there is no reference.
+    support it, so where the reference was not read whole, "contradicted" takes a window that is about what the sentence
+    is about: one with most of its words.
+    What stands in it word for word needs no judgement. Raises ToolError where there is no reference.
     """
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
     texts = _OBSERVATION[context.language]
+    source = Source("reference", reference)
     if span := quoted(sentence.text, reference):
-        evidence = Evidence(source="reference", text=reference[slice(*span)], span=span, score=QUOTED)
+        evidence = source.evidence(span, sentence.claim, QUOTED)
         return ToolResult(
             observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=((0, len(reference)),)
         )
-    wording: Wording = "answer" if len(context.sentences) == 1 else "statement"
     about = f"{context.question} {sentence.claim}"
     spans, whole = best_windows(reference, about, WINDOWS, WINDOW_TOKENS, context.model.count_tokens)
-    judged = [(await _ask(context, sentence, reference[slice(*span)], wording), span) for span in spans]
-    best, place = max(judged)
-    supported, anew = best.supported, ""
-    if wording == "answer" and best.calibrated and not best.silent:
-        anew = await _answer_anew(context, reference[slice(*place)])
-        supported = agreed(supported, agreement(anew, sentence.text, context.question), context.language)
-    missing = missing_numbers(sentence.claim, f"{reference} {context.question}")
-    if missing and not best.silent:
-        supported = min(supported, NUMBER_MISSING if best.calibrated else 1 - UNCALIBRATED)
+    readable = without_orders(reference)
+    judged = [await ask(context, sentence, readable[slice(*span)], wording_of(context)) for span in spans]
+    best, place = max(zip(judged, spans, strict=True))
+    reading = await weigh(context, sentence, readable[slice(*place)], best, readable)
     label: Label | None = None
-    if supported > SUPPORTED:
+    if reading.supported > SUPPORTED:
         label = "supported"
-    elif supported < CONTRADICTED:
-        if not words(about if wording == "answer" else sentence.claim) & words(reference):
+    elif reading.supported < CONTRADICTED:
+        asked_of = about if wording_of(context) == "answer" else sentence.claim
+        if not words(asked_of) & words(reference):
             return ToolResult(observation=texts["absent"], read=tuple(spans))
-        if whole and not any(one.silent for one, _ in judged):
+        if not any(one.silent for one in judged) and (whole or _is_about(sentence.claim, reference, spans)):
             label = "contradicted"
-    result = _result(context, sentence, label, "reference", supported, place)
-    note = texts["anew"].format(answer=anew) if anew else ""
-    note += texts["number"].format(numbers=", ".join(missing)) if missing else ""
-    if label is None and not whole:
+    result = _result(context, sentence, label, source, reading.supported, place)
+    note = texts["anew"].format(answer=reading.anew) if reading.anew else ""
+    note += texts["number"].format(numbers=", ".join(reading.missing)) if reading.missing else ""
+    if not whole and label != "supported":
         share = sum(end - start for start, end in spans) / len(reference)
         note += texts["unread"].format(share=min(max(share, 0.01), 0.99))  # neither none of it nor all
     return result.model_copy(update={"read": tuple(spans), "observation": result.observation + note})
 
 
-async def _answer_anew(context: ToolContext, text: str) -> str:
-    """What the model answers from the reference without seeing the response."""
-    count = context.model.count_tokens
-    messages = conversation(
-        "answer", context.language, evidence=text, question=clip(context.question, WINDOW_TOKENS, count)[0]
-    )
-    generation = await context.model.generate(messages, stop=["\n"], max_tokens=ANSWER_TOKENS)
-    return generation.text.strip()
+def _is_about(claim: str, text: str, spans: list[Span]) -> bool:
+    """Whether one of the windows has most of the words of a claim."""
+    said = words(claim)
+    return any(len(said & words(text[slice(*span)])) >= ABOUT * len(said) for span in spans)
 
 
-def agreement(one: str, other: str, question: str) -> float | None:
-    """The F1 in [0, 1] of the words of two answers, apart from those of the question (as in SQuAD's evaluation); None
-    where one of them has no words."""
-    asked = words(question)
-    first, second = ((found - asked) or found for found in (words(one), words(other)))
-    return 2 * len(first & second) / (len(first) + len(second)) if first and second else None
-
-
-async def _ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:
-    """Whether the text supports the sentence, or whether both can be true, asked with the options in both orders."""
-    count = context.model.count_tokens
-    yes: list[float] = []
-    scored = True
-    for turned in (False, True):
-        messages = conversation(
-            "match",
-            context.language,
-            wording=ANSWER_ASKED_AS[context.language] if wording == "answer" else wording,
-            evidence=text,
-            question=clip(context.question, WINDOW_TOKENS, count)[0],
-            claim=clip(sentence.claim, WINDOW_TOKENS, count)[0],
-            turned=turned,
-        )
-        choice = await context.model.choose(messages, ["A", "B"])
-        yes.append(choice.probabilities["B" if turned else "A"])
-        scored = scored and choice.calibrated
-    familiar = words(sentence.claim) <= words(text)
-    return judgement(yes[0], yes[1], wording, context.language, familiar=familiar, scored=scored)
-
-
-def _rest(context: ToolContext, sentence: Sentence) -> tuple[str, Span]:
-    """The response before the sentence, or after it where it is the first, and where that stands."""
+def _rest(context: ToolContext, sentence: Sentence) -> Source:
+    """The response before the sentence, or after it where it is the first."""
     start, end = sentence.span
-    place = (0, start) if context.response[:start].strip() else (end, len(context.response))
-    return context.response[slice(*place)], place
+    if context.response[:start].strip():
+        return Source("response", context.response[:start])
+    return Source("response", context.response[end:], offset=end)
 
 
 def _result(
-    context: ToolContext, sentence: Sentence, label: Label | None, where: Where, supported: float, place: Span
+    context: ToolContext, sentence: Sentence, label: Label | None, source: Source, supported: float, place: Span
 ) -> ToolResult:
     language = context.language
-    observation = _OBSERVATION[language][label].format(where=_WHERE[language][where], p=supported)
+    observation = _OBSERVATION[language][label].format(where=_WHERE[language][source.name], p=supported)
     if label is None:
         return ToolResult(observation=observation)
-    source = {"reference": context.reference or "", "question": context.question, "response": context.response}[where]
-    query = sentence.claim if where == "question" else f"{sentence.claim} {context.question}"
-    span = passage(source, place, query)
-    evidence = Evidence(source=where, text=source[slice(*span)], span=span, score=supported)
+    query = sentence.claim if source.name == "question" else f"{sentence.claim} {context.question}"
+    evidence = source.evidence(place, query, supported)
     return ToolResult(
         observation=observation, label=label, confidence=max(supported, 1 - supported), evidence=(evidence,)
     )

@@ -1,0 +1,136 @@
+"""`web_search`: what is made of the results of a search. The search is a real index elsewhere; here it is a list."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from haluagent.tools.web_search import READ, web_search
+
+from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
+from haluagent.protocols import Message, SearchResult, ToolContext
+from haluagent.types import Language, ToolResult
+
+ELBE = "The Elbe rises in the Czech Republic. Dresden lies on the Elbe."
+QUESTION, RESPONSE = "Which river flows through Dresden?", "The river that flows through Dresden is the Rhine."
+
+
+class Found:
+    """A search whose results, or whose error, are given; it keeps the queries."""
+
+    name = "found"
+
+    def __init__(self, *results: SearchResult, error: Exception | None = None) -> None:
+        self.results, self.error = list(results), error
+        self.queries: list[str] = []
+
+    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+        self.queries.append(query)
+        if self.error:
+            raise self.error
+        return self.results[:count]
+
+
+def passage(text: str, title: str = "Elbe", offset: int = 0) -> SearchResult:
+    return SearchResult(title=title, url=f"file:///{title}.txt", snippet=text[:20], text=text, offset=offset)
+
+
+def believes(probability: Callable[[str], float] | float) -> Callable[[Sequence[Message]], float]:
+    def choose(messages: Sequence[Message]) -> float:
+        prompt = messages[-1]["content"]
+        found = probability(prompt) if callable(probability) else probability
+        return 1 - found if "\nA: no" in prompt else found
+
+    return choose
+
+
+@pytest.fixture
+def call(scripted: Any, make_context: Any) -> Callable[..., tuple[ToolResult, Any]]:
+    def run(
+        search: Any, believed: Callable[[str], float] | float = 0.01, response: str = RESPONSE, free: str = "the Elbe"
+    ) -> tuple[ToolResult, Any]:
+        model = scripted(choose=believes(believed), free=free)
+        base = make_context(QUESTION, response, model=model)
+        context = ToolContext(**{**vars(base), "search": search})
+        return asyncio.run(web_search.run(context, context.sentence(1), query="river Dresden")), model
+
+    return run
+
+
+def test_a_passage_supports_with_its_place_in_the_document(call: Any) -> None:
+    text = "The river Elbe flows through Dresden. It is long."
+    result, _ = call(Found(passage(text, offset=120)), 0.99, response="It is the Elbe.")
+    (evidence,) = result.evidence
+    assert (result.label, evidence.url) == ("supported", "file:///Elbe.txt")
+    assert evidence.span and text[evidence.span[0] - 120 : evidence.span[1] - 120] == evidence.text
+
+
+def test_a_snippet_has_no_place(call: Any) -> None:
+    result, _ = call(Found(SearchResult(title="t", url="http://x", snippet=ELBE)), 0.99, response="It is the Elbe.")
+    assert result.label == "supported" and result.evidence[0].span is None
+
+
+def test_what_a_page_says_word_for_word_needs_no_judgement(call: Any) -> None:
+    result, model = call(Found(passage(f"Rivers. {RESPONSE} Indeed.")))
+    assert (result.label, model.seen) == ("supported", [])
+
+
+def test_the_passage_that_is_about_the_question_contradicts(call: Any) -> None:
+    result, _ = call(Found(passage("The river Elbe flows through Dresden."), passage("A river is a stream.", "River")))
+    assert result.label == "contradicted" and "Elbe" in result.observation
+    assert result.evidence[0].url == "file:///Elbe.txt"
+
+
+@pytest.mark.parametrize("text", ["Dresden has a large church.", "A river is a stream.", "Bananas are yellow."])
+def test_a_passage_about_something_else_contradicts_nothing(call: Any, text: str) -> None:
+    result, _ = call(Found(passage(text)))
+    assert (result.label, result.evidence) == (None, ())
+
+
+def test_any_passage_may_support(call: Any) -> None:
+    against = passage("The river Elbe flows through Dresden.")
+    for_it = passage("Old maps of Dresden: the Rhine.", "Maps")
+    result, _ = call(Found(against, for_it), lambda prompt: 0.99 if "Old maps" in prompt else 0.01, free="Rhine")
+    assert result.label == "supported" and result.evidence[0].url == "file:///Maps.txt"
+
+
+def test_only_the_best_passages_are_read(call: Any) -> None:
+    _, model = call(Found(*(passage(f"The river at Dresden {number}.", f"d{number}") for number in range(5))), 0.5)
+    assert len([seen for seen in model.seen if "\nB" in seen[-1]["content"]]) == 2 * READ
+
+
+def test_what_shares_no_words_is_not_read(call: Any) -> None:
+    _, model = call(Found(passage("Bananas are yellow."), passage("Dresden has a church.")), 0.99)
+    assert model.seen == []
+
+
+def test_the_question_is_searched_where_the_query_found_nothing_about_it(call: Any) -> None:
+    search = Found(passage("Bananas are yellow."))
+    call(search)
+    assert search.queries == ["river Dresden", QUESTION]
+    search = Found(passage("The river Elbe flows through Dresden."))
+    call(search)
+    assert search.queries == ["river Dresden"]
+
+
+@pytest.mark.parametrize(
+    ("search", "says"),
+    [
+        (Found(), "found nothing for: river Dresden"),
+        (Found(error=QuotaExhausted("100 a day")), "no more queries: 100 a day"),
+        (Found(error=SearchTimeout("10 s")), "not answer in time: 10 s"),
+        (Found(error=SearchError("broken JSON")), "the search failed: broken JSON"),
+        (None, "there is no search"),
+    ],
+)
+def test_what_went_wrong_is_told_apart_and_decides_nothing(call: Any, search: Any, says: str) -> None:
+    result, model = call(search)
+    assert says in result.observation
+    assert (result.label, result.evidence, model.seen) == (None, (), [])
+
+
+def test_it_is_offered_where_there_is_a_search(make_context: Any) -> None:
+    context = make_context(QUESTION, RESPONSE)
+    assert not web_search.when(context, context.sentence(1))
+    context = ToolContext(**{**vars(context), "search": Found()})
+    assert web_search.when(context, context.sentence(1)) and not web_search.when(context, context.sentence(0))

@@ -1,0 +1,110 @@
+"""A sentence judged against texts by scored choice, with the place that decides it.
+
+The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds with its context. Here the served model
+is asked, twice, with the options exchanged; a judgement costs two generated tokens for each window that is read.
+Long texts are cut into windows; any window may support a sentence, the best one must speak against it.
+"""
+
+from dataclasses import dataclass
+
+from ..prompts import conversation
+from ..protocols import ToolContext
+from ..tokens import clip
+from ..types import Evidence, Language, Sentence, Span
+from ._calibration import UNCALIBRATED, Judgement, Wording, agreed, judgement
+from ._passages import missing_numbers, passage
+from ._words import words
+
+WINDOW_TOKENS = 1000
+# A bare answer, completed to a sentence, is judged better as a statement in English, and as an answer in Chinese.
+ANSWER_ASKED_AS: dict[Language, Wording] = {"en": "statement", "zh": "answer"}
+ANSWER_TOKENS = 30
+NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text to compare with. `text` is verbatim what stands at `offset` of the document that `url` names; None where
+    it stands in none, as a search engine's snippet."""
+
+    name: str
+    text: str
+    url: str | None = None
+    offset: int | None = 0
+
+    def evidence(self, place: Span, query: str, score: float) -> Evidence:
+        """The sentence inside `place` that is most about the query, with its offsets in the document."""
+        start, end = passage(self.text, place, query)
+        span = None if self.offset is None else (self.offset + start, self.offset + end)
+        return Evidence(source=self.name, text=self.text[start:end], url=self.url, span=span, score=score)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one window says: how far it supports the sentence, in [0, 1]; the answer it gives by itself, where the
+    sentence is a bare answer, and how far that agrees; and the numbers of the sentence that the texts do not have."""
+
+    judged: Judgement
+    supported: float
+    anew: str = ""
+    agrees: float | None = None
+    missing: tuple[str, ...] = ()
+
+
+def wording_of(context: ToolContext) -> Wording:
+    """A response of one sentence is judged as the answer to the question, one sentence of several as a statement."""
+    return "answer" if len(context.sentences) == 1 else "statement"
+
+
+async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str) -> Reading:
+    """A judgement of the window, moved by the answer that the model gives from it anew, and by the numbers of the
+    sentence that `known`, the text that is compared with, does not have."""
+    supported, anew, agrees = judged.supported, "", None
+    if wording_of(context) == "answer" and judged.calibrated and not judged.silent:
+        anew = await answer_anew(context, window)
+        agrees = agreement(anew, sentence.text, context.question)
+        supported = agreed(supported, agrees, context.language)
+    missing = tuple(missing_numbers(sentence.claim, f"{known} {context.question}"))
+    if missing and not judged.silent:
+        supported = min(supported, NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED)
+    return Reading(judged, supported, anew, agrees, missing)
+
+
+async def answer_anew(context: ToolContext, text: str) -> str:
+    """What the model answers from the text without seeing the response."""
+    count = context.model.count_tokens
+    messages = conversation(
+        "answer", context.language, evidence=text, question=clip(context.question, WINDOW_TOKENS, count)[0]
+    )
+    generation = await context.model.generate(messages, stop=["\n"], max_tokens=ANSWER_TOKENS)
+    return generation.text.strip()
+
+
+def agreement(one: str, other: str, question: str) -> float | None:
+    """The F1 in [0, 1] of the words of two answers, apart from those of the question (as in SQuAD's evaluation); None
+    where one of them has no words."""
+    asked = words(question)
+    first, second = ((found - asked) or found for found in (words(one), words(other)))
+    return 2 * len(first & second) / (len(first) + len(second)) if first and second else None
+
+
+async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:
+    """Whether the text supports the sentence, or whether both can be true, asked with the options in both orders."""
+    count = context.model.count_tokens
+    yes: list[float] = []
+    scored = True
+    for turned in (False, True):
+        messages = conversation(
+            "match",
+            context.language,
+            wording=ANSWER_ASKED_AS[context.language] if wording == "answer" else wording,
+            evidence=text,
+            question=clip(context.question, WINDOW_TOKENS, count)[0],
+            claim=clip(sentence.claim, WINDOW_TOKENS, count)[0],
+            turned=turned,
+        )
+        choice = await context.model.choose(messages, ["A", "B"])
+        yes.append(choice.probabilities["B" if turned else "A"])
+        scored = scored and choice.calibrated
+    familiar = words(sentence.claim) <= words(text)
+    return judgement(yes[0], yes[1], wording, context.language, familiar=familiar, scored=scored)
