@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import wire
+from .claim import is_claim
 from .errors import FormatError, ToolError
 from .events import Action, Event, Observation, Thought, Verdict
 from .limits import Limits, Meter
@@ -270,13 +271,25 @@ class _Branch:
     def reply(self, said: str, observation: str) -> None:
         self.messages += exchange(said, observation, self.language)
 
-    async def end_without_check(self, turn: wire.Turn, result: ToolResult) -> MemoryEntry:
-        if result.label == "no_claim" and not states_something(self.sentence.text):
+    async def end_without_check(self, turn: wire.Turn, result: ToolResult) -> MemoryEntry | None:
+        """The model says that there is nothing to check, or nothing to check it with. Its word for the first is put to
+        the test; for the second it has to have tried what could look it up."""
+        empty = result.label == "no_claim" and not states_something(self.sentence.text)
+        if empty and not await is_claim(self.detective.task, self.sentence, self.model):
             return self.detective.record(entry_of(self.sentence, turn.call, result))
+        if self.could_look_up():
+            self.offered = [item for item in self.offered if not item.system]
+            self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))
+            return None
         refused = result.label == "no_claim"  # the model waved through a sentence that states something
         ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
         reason = self.last_observation or ended
         return await _unverified(self.detective, self.sentence, reason, self.model)
+
+    def could_look_up(self) -> bool:
+        """Whether a tool is still offered that has something to look in: a reference, or a search."""
+        somewhere = self.detective.task.reference is not None or self.detective.services.search is not None
+        return somewhere and any(not item.system for item in self.offered)
 
     async def give_up(self, kind: str) -> MemoryEntry:
         """End without a label. A limit is no judgement, so even a closed book decides nothing then."""

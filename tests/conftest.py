@@ -77,6 +77,14 @@ class ScriptedModel:
         return Usage(calls=1, prompt_tokens=prompt, generated_tokens=self.count_tokens(text))
 
 
+@pytest.fixture(autouse=True)
+def no_search_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What the user has set up for searching is left out of the tests."""
+    for variable in ("HALUAGENT_SEARCH", "HALUAGENT_SEARXNG_URL", "GOOGLE_API_KEY", "GOOGLE_CSE_ID", "SERPER_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HALUAGENT_INDEX", str(tmp_path_factory.getbasetemp() / "no-index.db"))
+
+
 @pytest.fixture
 def scripted() -> type[ScriptedModel]:
     return ScriptedModel

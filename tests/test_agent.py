@@ -1,7 +1,7 @@
 """The loop's logic with a scripted model: what a detection ends in, whatever the model, a tool or the endpoint does."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -102,10 +102,23 @@ def test_a_call_about_another_sentence_is_refused(scripted: Any) -> None:
     assert by_sentence(detection) == {1: "supported", 2: "unverified"}
 
 
-def test_a_sentence_with_a_number_is_not_waved_through(scripted: Any) -> None:
+def holds_for_a_courtesy(what: str) -> Callable[[Any], float]:
+    """A model that holds the sentences with these words for no claims, and all others for claims."""
+
+    def choose(messages: Any) -> float:
+        text = messages[-1]["content"]
+        return 0.9 if (what in text.partition("<statement>")[2]) == ("\nA: a greeting" in text) else 0.1
+
+    return choose
+
+
+@pytest.mark.parametrize("response", ["Let me see. It was Napoleon in 1815.", "Let me see. Whales breathe air."])
+def test_a_sentence_that_claims_something_is_not_waved_through(scripted: Any, response: str) -> None:
+    """One has a number in it; the other is held for a claim when the model is asked about it alone."""
     say = 'ACTION: get_answer(sentence={}, label="no_claim")'
-    with HaluAgent(scripted(lambda messages: say.format(scripted.checked(messages)))) as agent:
-        detection = agent.detect("Who?", "Let me see. It was Napoleon in 1815.")
+    model = scripted(lambda messages: say.format(scripted.checked(messages)), choose=holds_for_a_courtesy("Let me see"))
+    with HaluAgent(model) as agent:
+        detection = agent.detect("Who?", response)
     assert by_sentence(detection) == {1: "no_claim", 2: "unverified"}
 
 

@@ -1,30 +1,21 @@
 """`web_search`: a sentence checked against what a search finds: the user's own index, or a search engine."""
 
-from collections.abc import Sequence
-
 from ..errors import QuotaExhausted, SearchError, SearchTimeout
 from ..protocols import SearchResult, ToolContext
 from ..registry import Demo, tool
-from ..types import Label, Sentence, Span, ToolResult
-from ._calibration import AGREEMENT_TURNS
-from ._instructions import without_orders
-from ._judge import Reading, Source, ask, weigh, wording_of
-from ._passages import best_windows, quoted
+from ..types import Label, Sentence, ToolResult
+from ._found import ABOUT_QUESTION, Found, read_passage, share, speaks_against, supports, text_of, worth_reading
 from ._words import words
 
 RESULTS = 5
 READ = 3  # passages that are judged, those first that are most about the sentence
-PASSAGE_TOKENS = 350
-SUPPORTED, CONTRADICTED = 0.7, 0.2  # probabilities of being supported; between them nothing is decided
-QUOTED = 0.9  # what a page says word for word
-RELATED = 0.3  # the share of a sentence's words in a passage that could support it
-ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
 
 _OBSERVATION = {
     "en": {
         "supported": "“{title}” supports this ({p:.0%})",
         "contradicted": "“{title}” does not support this ({p:.0%})",
-        None: "what was found does not decide this: {titles}",
+        None: "what was found does not decide this; nearest is “{title}” ({p:.0%})",
+        "unrelated": "what was found is about something else: {titles}",
         "anew": "; asked anew, it gives: {answer}",
         "number": "; {numbers} is not in it",
         "nothing": "the search found nothing for: {query}",
@@ -36,7 +27,8 @@ _OBSERVATION = {
     "zh": {
         "supported": "《{title}》支持这句话（{p:.0%}）",
         "contradicted": "《{title}》不支持这句话（{p:.0%}）",
-        None: "检索结果不足以判定：{titles}",
+        None: "检索结果不足以判定；最接近的是《{title}》（{p:.0%}）",
+        "unrelated": "检索到的内容与此无关：{titles}",
         "anew": "；只看检索结果重新作答得到：{answer}",
         "number": "；其中没有 {numbers}",
         "nothing": "没有检索到结果：{query}",
@@ -107,79 +99,39 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
     assert context.search is not None
     results = await context.search.search(query, RESULTS, context.language)
     asked = words(context.question)
-    if all(_share(asked, words(f"{one.title} {_text(one)}")) < ABOUT_QUESTION for one in results):
+    if all(share(asked, words(f"{one.title} {text_of(one)}")) < ABOUT_QUESTION for one in results):
         more = await context.search.search(context.question[:200], RESULTS, context.language)
         known = {(one.url, one.offset) for one in results}
         results = results + [one for one in more if (one.url, one.offset) not in known]
     return results
 
 
-def _text(result: SearchResult) -> str:
-    return result.text if result.text is not None else result.snippet
-
-
-async def _judge(context: ToolContext, sentence: Sentence, results: Sequence[SearchResult]) -> ToolResult:
+async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> ToolResult:
     """Read passages, best first, until one supports the sentence; else the best one may contradict it."""
+    near = worth_reading(context, sentence, results)[:READ]
+    if not near:
+        titles = "; ".join(dict.fromkeys(result.title[:60] for result in results))
+        return ToolResult(observation=_OBSERVATION[context.language]["unrelated"].format(titles=titles))
+    best: Found | None = None
+    for result in near:
+        found = await read_passage(context, sentence, result)
+        confidence = supports(found)
+        if confidence is not None:
+            return _decided(context, sentence, "supported", found, confidence)
+        best = best or found
+    assert best is not None
+    if speaks_against(context, sentence, best):
+        return _decided(context, sentence, "contradicted", best, 1 - best.supported)
+    return ToolResult(observation=_say(context, None, best))
+
+
+def _decided(context: ToolContext, sentence: Sentence, label: Label, found: Found, confidence: float) -> ToolResult:
+    evidence = (found.evidence(context, sentence),)
+    return ToolResult(observation=_say(context, label, found), label=label, confidence=confidence, evidence=evidence)
+
+
+def _say(context: ToolContext, label: Label | None, found: Found) -> str:
     texts = _OBSERVATION[context.language]
-    best: tuple[SearchResult, Source, Span, Reading] | None = None
-    for result in _worth_reading(context, sentence, results)[:READ]:
-        source = Source("web_search", _text(result), result.url, result.offset if result.text is not None else None)
-        if span := quoted(sentence.text, source.text):
-            observation = texts["supported"].format(title=result.title, p=QUOTED)
-            evidence = source.evidence(span, sentence.claim, QUOTED)
-            return ToolResult(observation=observation, label="supported", confidence=QUOTED, evidence=(evidence,))
-        readable = without_orders(source.text)
-        ((start, end),), _ = best_windows(
-            readable, f"{sentence.claim} {context.question}", 1, PASSAGE_TOKENS, context.model.count_tokens
-        )
-        if not readable[start:end].strip():
-            continue
-        judged = await ask(context, sentence, readable[start:end], wording_of(context))
-        reading = await weigh(context, sentence, readable[start:end], judged, readable)
-        if reading.supported >= SUPPORTED:
-            return _decided(context, sentence, "supported", result, source, (start, end), reading)
-        best = best or (result, source, (start, end), reading)
-    if best and best[3].supported <= CONTRADICTED and _speaks_against(context, sentence, best[1].text, best[3]):
-        return _decided(context, sentence, "contradicted", *best)
-    titles = "; ".join(dict.fromkeys(result.title[:60] for result in results))
-    return ToolResult(observation=texts[None].format(titles=titles))
-
-
-def _worth_reading(context: ToolContext, sentence: Sentence, results: Sequence[SearchResult]) -> list[SearchResult]:
-    """Those that share words enough with the sentence or the question to say anything of it, best first."""
-    asked, said = words(context.question), words(sentence.claim)
-    found = {id(result): words(f"{result.title} {_text(result)}") for result in results}
-    near = [r for r in results if _share(said, found[id(r)]) >= RELATED or _share(asked, found[id(r)]) >= ABOUT_QUESTION]
-    return sorted(near, key=lambda result: -len((asked | said) & found[id(result)]))
-
-
-def _speaks_against(context: ToolContext, sentence: Sentence, text: str, reading: Reading) -> bool:
-    """Whether a passage that does not support a sentence says something else, rather than nothing of it.
-
-    It has most words of the sentence; for a bare answer half of those of the question, and an answer of its own that
-    disagrees. Of passages that do not decide a right sentence one in ten passes (docs/calibration.md).
-    """
-    found = words(text)
-    if reading.judged.silent:
-        return False
-    if wording_of(context) == "statement":
-        return _share(words(sentence.claim), found) >= ABOUT_CLAIM
-    own = words(reading.anew)
-    answers = bool(own) and own <= found and reading.agrees is not None and reading.agrees < AGREEMENT_TURNS
-    return answers and _share(words(context.question), found) >= ABOUT_QUESTION
-
-
-def _share(wanted: frozenset[str], found: frozenset[str]) -> float:
-    return len(wanted & found) / len(wanted) if wanted else 0.0
-
-
-def _decided(
-    context: ToolContext, sentence: Sentence, label: Label, result: SearchResult, source: Source, place: Span, reading: Reading
-) -> ToolResult:
-    texts = _OBSERVATION[context.language]
-    observation = texts[label].format(title=result.title, p=reading.supported)
-    observation += texts["anew"].format(answer=reading.anew) if reading.anew else ""
-    observation += texts["number"].format(numbers=", ".join(reading.missing)) if reading.missing else ""
-    evidence = source.evidence(place, f"{sentence.claim} {context.question}", reading.supported)
-    confidence = max(reading.supported, 1 - reading.supported)
-    return ToolResult(observation=observation, label=label, confidence=confidence, evidence=(evidence,))
+    observation = texts[label].format(title=found.result.title, p=found.supported)
+    observation += texts["anew"].format(answer=found.anew) if found.anew else ""
+    return observation + (texts["number"].format(numbers=", ".join(found.missing)) if found.missing else "")

@@ -1,0 +1,33 @@
+"""Whether a sentence claims anything. A model that may end a check would rather do so: its word for it is put to the
+test."""
+
+import math
+
+from .limits import Meter
+from .prompts import conversation
+from .task import Task
+from .tokens import clip
+from .types import Language, Sentence
+
+CLAIM_TOKENS = 300
+# Mean log-odds above which a sentence is held for a claim. Of ten statements of fact and ten courtesies in each
+# language, all are on their side: -0.25 and more against -0.59 and less in Chinese, 0.01 against -0.22 in English.
+CLAIMS: dict[Language, float] = {"en": -0.1, "zh": -0.4}
+
+
+async def is_claim(task: Task, sentence: Sentence, model: Meter) -> bool:
+    """Whether the model, asked with the options in both orders, holds the sentence for information that can be right or
+    wrong, rather than for a greeting, an announcement or a feeling."""
+    odds = 0.0
+    for turned in (False, True):
+        messages = conversation(
+            "claim",
+            task.language,
+            question=clip(task.question, CLAIM_TOKENS, task.count)[0],
+            claim=clip(sentence.claim, CLAIM_TOKENS, task.count)[0],
+            turned=turned,
+        )
+        choice = await model.choose(messages, ["A", "B"])
+        yes = min(max(choice.probabilities["B" if turned else "A"], 1e-6), 1 - 1e-6)
+        odds += math.log(yes / (1 - yes)) / 2
+    return odds > CLAIMS[task.language]

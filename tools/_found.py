@@ -1,0 +1,112 @@
+"""What a found passage says of a sentence. A passage that does not say it mostly says nothing of it, so a low judgement
+alone contradicts nothing: it takes a passage about the same, and for an answer one that gives another answer."""
+
+from dataclasses import dataclass
+
+from ..protocols import SearchResult, ToolContext
+from ..types import Evidence, Sentence, Span
+from ._instructions import without_orders
+from ._judge import NUMBER_MISSING, Source, answer_anew, ask, wording_of
+from ._passages import best_windows, missing_numbers, quoted
+from ._words import words
+
+PASSAGE_TOKENS = 350
+SUPPORTED, CONTRADICTED = 0.7, 0.2  # judgements; between them nothing is decided by a judgement
+QUOTED = 0.9  # what a page says word for word
+RELATED = 0.3  # the share of a sentence's words in a passage that could support it
+ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
+# The share of the words of the answer that a passage gives by itself in the response's answer.
+AGREES, DISAGREES = 0.75, 0.25
+AGREEING = 0.75  # the least confidence in an answer that agrees
+HOPELESS = 0.05  # what is judged as unlikely as this is not supported by an answer that agrees
+
+
+@dataclass(frozen=True)
+class Found:
+    """A passage, the part of it that was judged, and what came of it. `agrees` is None where the passage gives no
+    answer of its own, or the sentence is none."""
+
+    result: SearchResult
+    source: Source
+    place: Span
+    supported: float
+    silent: bool = False
+    anew: str = ""
+    agrees: float | None = None
+    missing: tuple[str, ...] = ()
+
+    def evidence(self, context: ToolContext, sentence: Sentence) -> Evidence:
+        return self.source.evidence(self.place, f"{sentence.claim} {context.question}", self.supported)
+
+
+def text_of(result: SearchResult) -> str:
+    return result.text if result.text is not None else result.snippet
+
+
+def share(wanted: frozenset[str], found: frozenset[str]) -> float:
+    """The part in [0, 1] of the wanted words that were found."""
+    return len(wanted & found) / len(wanted) if wanted else 0.0
+
+
+def worth_reading(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> list[SearchResult]:
+    """Those that share words enough with the sentence or the question to say anything of it, best first."""
+    asked, said = words(context.question), words(sentence.claim)
+    near = []
+    for result in results:
+        found = words(f"{result.title} {text_of(result)}")
+        if share(said, found) >= RELATED or share(asked, found) >= ABOUT_QUESTION:
+            near.append((len((asked | said) & found), result))
+    return [result for _, result in sorted(near, key=lambda item: -item[0])]
+
+
+async def read_passage(context: ToolContext, sentence: Sentence, result: SearchResult) -> Found:
+    """Judge the sentence against the best part of a passage. What a page says word for word needs no judgement; a
+    sentence that answers the question is compared with the answer that the passage gives by itself."""
+    text = text_of(result)
+    source = Source("web_search", text, result.url, result.offset if result.text is not None else None)
+    if span := quoted(sentence.text, text):
+        return Found(result, source, span, QUOTED)
+    readable = without_orders(text)
+    about = f"{sentence.claim} {context.question}"
+    (place,), _ = best_windows(readable, about, 1, PASSAGE_TOKENS, context.model.count_tokens)
+    window = readable[slice(*place)]
+    judged = await ask(context, sentence, window, wording_of(context))
+    missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
+    supported = min(judged.supported, NUMBER_MISSING) if missing else judged.supported
+    anew, agrees = "", None
+    if _answers(context, sentence) and judged.calibrated:
+        anew = await answer_anew(context, window)
+        own = words(anew)
+        if own and own <= words(window):  # what the passage does not have is the model's own
+            agrees = share(own - words(context.question) or own, words(sentence.claim))
+    return Found(result, source, place, supported, judged.silent, anew, agrees, missing)
+
+
+def _answers(context: ToolContext, sentence: Sentence) -> bool:
+    """Whether a sentence answers the question, as the first one does, and any that takes up most of its words."""
+    return sentence.index == 1 or share(words(context.question), words(sentence.claim)) >= ABOUT_QUESTION
+
+
+def supports(found: Found) -> float | None:
+    """The confidence in [0, 1] that a passage supports the sentence; None where it does not."""
+    if found.agrees is not None and found.agrees <= DISAGREES:
+        return None
+    if found.supported >= SUPPORTED:
+        return found.supported
+    if found.agrees is not None and found.agrees >= AGREES and found.supported >= HOPELESS and not found.missing:
+        return max(found.supported, AGREEING)
+    return None
+
+
+def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bool:
+    """Whether a passage says something else than the sentence, rather than nothing of it.
+
+    It has most words of the sentence or, where that answers the question, half of the words of the question and an
+    answer of its own that disagrees (docs/calibration.md).
+    """
+    if found.silent or found.supported > CONTRADICTED:
+        return False
+    has = words(found.source.text)
+    if _answers(context, sentence):
+        return found.agrees is not None and found.agrees <= DISAGREES and share(words(context.question), has) >= ABOUT_QUESTION
+    return share(words(sentence.claim), has) >= ABOUT_CLAIM
