@@ -115,7 +115,7 @@ def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tup
     Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
     `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`
     where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
-    without one they come first, since a question and a response seldom decide anything.
+    without one they are offered alone, since a question and a response seldom decide anything.
     Where the response as a whole is code or the like (`Tool.covers`), the tools
     that read it as such go before those that read it as prose.
     """
@@ -129,15 +129,10 @@ def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tup
     far = [item for item in tools if item.general and item.external]
     if specific:
         return specific, [*near, *far] if context.reference else far
-    first, then = (near, far) if context.reference else (far, near)
-    if not first:
-        first, then = then, first
+    first, then = (near, far) if context.reference or not far else (far, [])
     if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
         return first, then
-    answer, *ways_out = (detective.registry[name] for name in WAYS_OUT)
-    if first and then:
-        return [*first, answer], [*then, *ways_out]
-    return [*first, answer, *ways_out], []
+    return [*first, *(detective.registry[name] for name in WAYS_OUT)], then
 
 
 def leave_to_whole(detective: Detective, model: Meter) -> set[int]:
@@ -170,6 +165,7 @@ class _Branch:
         self.messages: list[Message] = detective.task.messages(sentence)
         self.format_errors = 0
         self.last_observation = ""
+        self.remark = ""
 
     async def run(self) -> MemoryEntry:
         seen: list[ToolCall] = []
@@ -193,10 +189,8 @@ class _Branch:
     async def act(self, turn: wire.Turn) -> MemoryEntry | None:
         """Make the call. The entry that it leads to, or None where the branch goes on."""
         step = await self.detective.act(self.sentence.index, turn, self.model, self.turn_began)
-        if turn.call.name == "get_answer" and step.result:
+        if turn.call.name in WAYS_OUT and step.result:
             return await self.end_without_check(turn, step.result)
-        if step.result and step.result.label == "unverified":
-            return await _unverified(self.detective, self.sentence, step.result.observation, self.model)
         if step.result and step.result.label:
             return self.detective.record(entry_of(self.sentence, step.call, step.result))
         if step.result:  # it could not decide, and would not the next time
@@ -273,18 +267,18 @@ class _Branch:
 
     async def end_without_check(self, turn: wire.Turn, result: ToolResult) -> MemoryEntry | None:
         """The model says that there is nothing to check, or nothing to check it with. Its word for the first is put to
-        the test; for the second it has to have tried what could look it up."""
+        the test; for the second what could look it up has to be tried first, and its word is kept for the reason."""
         empty = result.label == "no_claim" and not states_something(self.sentence.text)
         if empty and not await is_claim(self.detective.task, self.sentence, self.model):
             return self.detective.record(entry_of(self.sentence, turn.call, result))
         if self.could_look_up():
             self.offered = [item for item in self.offered if not item.system]
+            self.remark = "" if turn.call.name == "get_answer" else result.observation
             self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))
             return None
         refused = result.label == "no_claim"  # the model waved through a sentence that states something
         ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
-        reason = self.last_observation or ended
-        return await _unverified(self.detective, self.sentence, reason, self.model)
+        return await _unverified(self.detective, self.sentence, self.last_observation or ended, self.model)
 
     def could_look_up(self) -> bool:
         """Whether a tool is still offered that has something to look in: a reference, or a search."""
@@ -296,7 +290,8 @@ class _Branch:
         limits: dict[str, Stop] = {"step_limit": "step_limit", "format_errors": "format_errors"}
         if kind in limits:
             self.detective.stops.append(limits[kind])
-        reason = render("reason", self.language, kind=kind, detail=self.last_observation)
+        detail = "; ".join(filter(None, (self.last_observation, self.remark)))
+        reason = render("reason", self.language, kind=kind, detail=detail)
         return await _unverified(self.detective, self.sentence, reason, self.model, decide=kind not in limits)
 
 

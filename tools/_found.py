@@ -1,6 +1,7 @@
 """What a found passage says of a sentence. A passage that does not say it mostly says nothing of it, so a low judgement
 alone contradicts nothing: it takes a passage about the same, and for an answer one that gives another answer."""
 
+import re
 from dataclasses import dataclass
 
 from ..protocols import SearchResult, ToolContext
@@ -19,6 +20,9 @@ ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage 
 AGREES, DISAGREES = 0.75, 0.25
 AGREEING = 0.75  # the least confidence in an answer that agrees
 HOPELESS = 0.05  # what is judged as unlikely as this is not supported by an answer that agrees
+_ASKING = re.compile(
+    r"请问|你?知道|告诉我|为什么|什么(?:地方|时候|名字?|样|叫)?|哪(?:里|儿|个|些|位|国|一年|一年份|年|种|座|一)?|谁|多少|几|怎么样?|如何|叫什么|叫做|属于|吗|呢|啊|？"
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ def text_of(result: SearchResult) -> str:
     return result.text if result.text is not None else result.snippet
 
 
+def asked_words(question: str) -> frozenset[str]:
+    """The words that say what a question is about, without those that only ask."""
+    return words(_ASKING.sub(" ", question))
+
+
 def share(wanted: frozenset[str], found: frozenset[str]) -> float:
     """The part in [0, 1] of the wanted words that were found."""
     return len(wanted & found) / len(wanted) if wanted else 0.0
@@ -50,7 +59,7 @@ def share(wanted: frozenset[str], found: frozenset[str]) -> float:
 
 def worth_reading(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> list[SearchResult]:
     """Those that share words enough with the sentence or the question to say anything of it, best first."""
-    asked, said = words(context.question), words(sentence.claim)
+    asked, said = asked_words(context.question), words(sentence.claim)
     near = []
     for result in results:
         found = words(f"{result.title} {text_of(result)}")
@@ -78,13 +87,13 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
         anew = await answer_anew(context, window)
         own = words(anew)
         if own and own <= words(window):  # what the passage does not have is the model's own
-            agrees = share(own - words(context.question) or own, words(sentence.claim))
+            agrees = share(own - asked_words(context.question) or own, words(sentence.claim))
     return Found(result, source, place, supported, judged.silent, anew, agrees, missing)
 
 
 def _answers(context: ToolContext, sentence: Sentence) -> bool:
     """Whether a sentence answers the question, as the first one does, and any that takes up most of its words."""
-    return sentence.index == 1 or share(words(context.question), words(sentence.claim)) >= ABOUT_QUESTION
+    return sentence.index == 1 or share(asked_words(context.question), words(sentence.claim)) >= ABOUT_QUESTION
 
 
 def supports(found: Found) -> float | None:
@@ -108,5 +117,5 @@ def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bo
         return False
     has = words(found.source.text)
     if _answers(context, sentence):
-        return found.agrees is not None and found.agrees <= DISAGREES and share(words(context.question), has) >= ABOUT_QUESTION
+        return found.agrees is not None and found.agrees <= DISAGREES and share(asked_words(context.question), has) >= ABOUT_QUESTION
     return share(words(sentence.claim), has) >= ABOUT_CLAIM

@@ -4,7 +4,17 @@ from ..errors import QuotaExhausted, SearchError, SearchTimeout
 from ..protocols import SearchResult, ToolContext
 from ..registry import Demo, tool
 from ..types import Label, Sentence, ToolResult
-from ._found import ABOUT_QUESTION, Found, read_passage, share, speaks_against, supports, text_of, worth_reading
+from ._found import (
+    ABOUT_QUESTION,
+    Found,
+    asked_words,
+    read_passage,
+    share,
+    speaks_against,
+    supports,
+    text_of,
+    worth_reading,
+)
 from ._words import words
 
 RESULTS = 5
@@ -98,7 +108,7 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
     """What the query finds; where none of it is about the question, what the question itself finds as well."""
     assert context.search is not None
     results = await context.search.search(query, RESULTS, context.language)
-    asked = words(context.question)
+    asked = asked_words(context.question)
     if all(share(asked, words(f"{one.title} {text_of(one)}")) < ABOUT_QUESTION for one in results):
         more = await context.search.search(context.question[:200], RESULTS, context.language)
         known = {(one.url, one.offset) for one in results}
@@ -122,16 +132,17 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
     assert best is not None
     if speaks_against(context, sentence, best):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
-    return ToolResult(observation=_say(context, None, best))
+    return ToolResult(observation=_say(context, None, best, best.supported))
 
 
 def _decided(context: ToolContext, sentence: Sentence, label: Label, found: Found, confidence: float) -> ToolResult:
     evidence = (found.evidence(context, sentence),)
-    return ToolResult(observation=_say(context, label, found), label=label, confidence=confidence, evidence=evidence)
+    p = confidence if label == "supported" else 1 - confidence
+    return ToolResult(observation=_say(context, label, found, p), label=label, confidence=confidence, evidence=evidence)
 
 
-def _say(context: ToolContext, label: Label | None, found: Found) -> str:
+def _say(context: ToolContext, label: Label | None, found: Found, p: float) -> str:
     texts = _OBSERVATION[context.language]
-    observation = texts[label].format(title=found.result.title, p=found.supported)
+    observation = texts[label].format(title=found.result.title, p=p)
     observation += texts["anew"].format(answer=found.anew) if found.anew else ""
     return observation + (texts["number"].format(numbers=", ".join(found.missing)) if found.missing else "")
