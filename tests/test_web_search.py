@@ -75,15 +75,31 @@ def test_what_a_page_says_word_for_word_needs_no_judgement(call: Any) -> None:
     assert (result.label, model.seen) == ("supported", [])
 
 
+def against(says_enough: float) -> Callable[[str], float]:
+    """A model that finds a passage to be no support, and to say enough or not."""
+    return lambda prompt: says_enough if "say enough" in prompt else 0.01
+
+
 def test_the_passage_that_is_about_the_question_contradicts(call: Any) -> None:
-    result, _ = call(Found(passage("The river Elbe flows through Dresden."), passage("A river is a stream.", "River")))
+    found = Found(passage("The river Elbe flows through Dresden."), passage("A river is a stream.", "River"))
+    result, _ = call(found, against(0.99))
     assert result.label == "contradicted" and "Elbe" in result.observation
     assert result.evidence[0].url == "file:///Elbe.txt"
 
 
+def test_a_passage_that_does_not_say_enough_contradicts_nothing(call: Any) -> None:
+    result, _ = call(Found(passage("The river Elbe flows through Dresden.")), against(0.01))
+    assert (result.label, result.evidence) == (None, ())
+
+
+def test_an_answer_that_agrees_is_not_contradicted(call: Any) -> None:
+    result, _ = call(Found(passage("The river Elbe flows through Dresden.")), against(0.99), response="It is the Elbe.")
+    assert result.label is None
+
+
 @pytest.mark.parametrize("text", ["Dresden has a large church.", "A river is a stream.", "Bananas are yellow."])
 def test_a_passage_about_something_else_contradicts_nothing(call: Any, text: str) -> None:
-    result, _ = call(Found(passage(text)))
+    result, _ = call(Found(passage(text)), against(0.99))
     assert (result.label, result.evidence) == (None, ())
 
 

@@ -26,6 +26,14 @@ CURVES: dict[tuple[str, str], tuple[float, float, float]] = {
 AGREEMENT = {"en": 3.8, "zh": 3.5}
 AGREEMENT_TURNS = 0.4
 
+# Mean log-odds above which a text says enough to answer a question ("answer"), or to decide a statement.
+MENTIONS = {
+    ("answer", "en"): -0.20,
+    ("answer", "zh"): 0.4,
+    ("statement", "en"): -0.33,
+    ("statement", "zh"): 0.4,
+}
+
 # A model that prefers a letter whatever is asked: both orders are this far from even, and nearly cancel.
 LARGE, CANCELS = 3.0, 0.02
 UNCALIBRATED = 0.7  # the most that two answers without log-probabilities are trusted

@@ -1,18 +1,19 @@
 """What a found passage says of a sentence. A passage that does not say it mostly says nothing of it, so a low judgement
-alone contradicts nothing: it takes a passage about the same, and for an answer one that gives another answer."""
+alone contradicts nothing: it takes a passage about the same that says enough to decide (docs/calibration.md)."""
 
 import re
 from dataclasses import dataclass
 
 from ..protocols import SearchResult, ToolContext
 from ..types import Evidence, Sentence, Span
+from ._calibration import MENTIONS
 from ._instructions import without_orders
-from ._judge import NUMBER_MISSING, Source, answer_anew, ask, wording_of
+from ._judge import NUMBER_MISSING, Source, answer_anew, ask, mentions, wording_of
 from ._passages import best_windows, missing_numbers, quoted
 from ._words import words
 
 PASSAGE_TOKENS = 350
-SUPPORTED, CONTRADICTED = 0.7, 0.2  # judgements; between them nothing is decided by a judgement
+SUPPORTED, CONTRADICTED = 0.7, 0.3  # judgements; between them nothing is decided by a judgement
 QUOTED = 0.9  # what a page says word for word
 RELATED = 0.3  # the share of a sentence's words in a passage that could support it
 ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
@@ -27,13 +28,14 @@ _ASKING = re.compile(
 
 @dataclass(frozen=True)
 class Found:
-    """A passage, the part of it that was judged, and what came of it. `agrees` is None where the passage gives no
-    answer of its own, or the sentence is none."""
+    """A passage, the part of it that was judged (its place, and as it was read), and what came of it. `agrees` is None
+    where the passage gives no answer of its own, or the sentence is none."""
 
     result: SearchResult
     source: Source
     place: Span
     supported: float
+    window: str = ""
     silent: bool = False
     anew: str = ""
     agrees: float | None = None
@@ -88,7 +90,7 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
         own = words(anew)
         if own and own <= words(window):  # what the passage does not have is the model's own
             agrees = share(own - asked_words(context.question) or own, words(sentence.claim))
-    return Found(result, source, place, supported, judged.silent, anew, agrees, missing)
+    return Found(result, source, place, supported, window, judged.silent, anew, agrees, missing)
 
 
 def _answers(context: ToolContext, sentence: Sentence) -> bool:
@@ -107,15 +109,18 @@ def supports(found: Found) -> float | None:
     return None
 
 
-def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bool:
-    """Whether a passage says something else than the sentence, rather than nothing of it.
-
-    It has most words of the sentence or, where that answers the question, half of the words of the question and an
-    answer of its own that disagrees (docs/calibration.md).
-    """
+async def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bool:
+    """Whether a passage says something else than the sentence, rather than nothing of it. It says enough to decide; and
+    it has most words of the sentence or, where that answers the question, half of the question's and another answer."""
     if found.silent or found.supported > CONTRADICTED:
         return False
-    has = words(found.source.text)
-    if _answers(context, sentence):
-        return found.agrees is not None and found.agrees <= DISAGREES and share(asked_words(context.question), has) >= ABOUT_QUESTION
-    return share(words(sentence.claim), has) >= ABOUT_CLAIM
+    has, answers = words(found.source.text), _answers(context, sentence)
+    if answers:
+        differs = found.agrees is not None and found.agrees <= DISAGREES
+        about = differs and share(asked_words(context.question), has) >= ABOUT_QUESTION
+    else:
+        about = share(words(sentence.claim), has) >= ABOUT_CLAIM
+    if not about:
+        return False
+    odds = await mentions(context, None if answers else sentence, found.window)
+    return odds >= MENTIONS["answer" if answers else "statement", context.language]

@@ -11,7 +11,7 @@ from ..prompts import conversation
 from ..protocols import ToolContext
 from ..tokens import clip
 from ..types import Evidence, Language, Sentence, Span
-from ._calibration import UNCALIBRATED, Judgement, Wording, agreed, judgement
+from ._calibration import UNCALIBRATED, Judgement, Wording, agreed, judgement, log_odds
 from ._passages import missing_numbers, passage
 from ._words import words
 
@@ -86,6 +86,26 @@ def agreement(one: str, other: str, question: str) -> float | None:
     asked = words(question)
     first, second = ((found - asked) or found for found in (words(one), words(other)))
     return 2 * len(first & second) / (len(first) + len(second)) if first and second else None
+
+
+async def mentions(context: ToolContext, sentence: Sentence | None, text: str) -> float:
+    """The mean log-odds of both option orders that the text says enough to decide a sentence, or, without one, to answer
+    the question. A text that says nothing of a sentence is judged like one that says something else; this tells them
+    apart."""
+    count = context.model.count_tokens
+    odds = 0.0
+    for turned in (False, True):
+        messages = conversation(
+            "mentions",
+            context.language,
+            evidence=text,
+            question=clip(context.question, WINDOW_TOKENS, count)[0],
+            claim=clip(sentence.claim, WINDOW_TOKENS, count)[0] if sentence else "",
+            turned=turned,
+        )
+        choice = await context.model.choose(messages, ["A", "B"])
+        odds += log_odds(choice.probabilities["B" if turned else "A"]) / 2
+    return odds
 
 
 async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:

@@ -130,7 +130,7 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
             return _decided(context, sentence, "supported", found, confidence)
         best = best or found
     assert best is not None
-    if speaks_against(context, sentence, best):
+    if await speaks_against(context, sentence, best):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
     return ToolResult(observation=_say(context, None, best, best.supported))
 
