@@ -1,0 +1,1 @@
+"""Where code of unknown origin runs."""
