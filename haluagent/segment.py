@@ -1,6 +1,6 @@
 """Split a response into the sentences that are checked, each with its place. No model is asked.
 
-A line is never joined with the next one, except in a fenced code block or a displayed formula, which are one
+A line is never joined with the next one, except in code, fenced or not, or in a displayed formula, which are one
 unit each. Within a line `sentencex` proposes where sentences end; what follows here adds the ends in Chinese
 that it does not know and takes back those that fall inside a quotation, a title, a name or a number.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from sentencex import get_sentence_boundaries
 
+from . import codeblocks
 from .language import HAN, han_ratio
 from .types import Sentence, Span
 
@@ -70,7 +71,7 @@ def split(text: str) -> tuple[Sentence, ...]:
 
     Each is verbatim, without white space at its ends. List markers and heading marks are left out, and so is
     a piece without any letter or digit (`---`); everything else belongs to some sentence. A fenced code block,
-    a displayed formula, a formula on a line of its own and a table row are one sentence each.
+    Python that stands in the text by itself, a displayed formula, a formula on a line of its own and a table row are one sentence each.
     """
     sentences: list[Sentence] = []
     for start, end in _pieces(text):
@@ -84,15 +85,25 @@ def split(text: str) -> tuple[Sentence, ...]:
 
 def _pieces(text: str) -> Iterator[Span]:
     lines = text.splitlines(keepends=True)
+    code = {block.span[0]: block.span[1] for block in codeblocks.find(text) if not block.fenced}
     at, start = 0, 0
     while at < len(lines):
-        size = _block_lines(lines, at)
+        size = _lines_up_to(lines, at, start, code[start]) if start in code else _block_lines(lines, at)
         end = start + sum(map(len, lines[at : at + size]))
-        if size > 1 or FENCE.match(lines[at]):
+        if size > 1 or start in code or FENCE.match(lines[at]):
             yield start, end
         else:
             yield from ((start + a, start + b) for a, b in _line_pieces(lines[at]))
         at, start = at + size, end
+
+
+def _lines_up_to(lines: list[str], at: int, start: int, end: int) -> int:
+    """How many lines from `at` on, which begins at `start`, begin before `end`."""
+    size = 0
+    while at + size < len(lines) and start < end:
+        start += len(lines[at + size])
+        size += 1
+    return size
 
 
 def _block_lines(lines: list[str], at: int) -> int:
