@@ -1,0 +1,119 @@
+"""A translation compared with an independent one: both in one language, by their meaning.
+
+The model is asked whether two sentences say the same thing, in Chinese or English, where a small model judges best: a
+text is translated into one of these, or, where it is in one of these itself, what the response says is translated back.
+"""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from typing import NamedTuple, get_args
+
+from ..errors import ToolError
+from ..prompts import conversation
+from ..protocols import Model, Translator
+from ..types import Language
+from ._calibration import UNCALIBRATED, log_odds
+from ._translation_given import given_translation
+from ._translation_languages import name_of
+
+MAX_TOKENS = 400
+IDENTICAL = 0.97
+
+# (intercept, weight of the log-odds that both say the same, weight of the words they share) by the language that is
+# judged in; fitted as `docs/calibration.md` says.
+CURVES: dict[Language, tuple[float, float, float]] = {"en": (0.0, 1.0, 1.0), "zh": (0.0, 1.0, 1.0)}
+
+_SPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+
+
+class ModelTranslator:
+    """The served model as a `Translator`; it sees the text and nothing else. Asked in Chinese or English."""
+
+    name = "model"
+
+    def __init__(self, model: Model, language: Language) -> None:
+        self._model = model
+        self._language = language
+
+    async def translate(self, text: str, target: str, source: str | None = None) -> str:
+        """See `Translator.translate`. Raises ToolError where the model writes no translation, or one without end."""
+        language = _either(target, source) or self._language
+        names = {"target": name_of(target, language), "source": name_of(source, language) if source else ""}
+        room = min(MAX_TOKENS, 3 * self._model.count_tokens(text) + 40)
+        generation = await self._model.generate(conversation("translate", language, text=text, **names), max_tokens=room)
+        written = generation.text.strip()
+        start, end = given_translation(written, text, target)
+        if start == end or generation.truncated:
+            raise ToolError("模型没有写出完整的译文" if self._language == "zh" else "the model wrote no complete translation")
+        return written[start:end]
+
+
+def _either(*codes: str | None) -> Language | None:
+    """The first of the languages that can be judged in."""
+    return next((language for code in codes for language in get_args(Language) if code == language), None)
+
+
+class Pair(NamedTuple):
+    """Two texts in one language that can be judged in, which should say the same. `independent` is the one that was
+    translated for it; `back` where that is what the response says, translated back."""
+
+    one: str
+    other: str
+    language: Language
+    independent: str
+    back: bool
+
+
+async def in_one_language(
+    translator: Translator, language: Language, text: str, source: str | None, given: str, target: str
+) -> Pair:
+    """A text and its translation, laid side by side. `language` is the one where neither of theirs can be judged in.
+    Raises ToolError where the translator failed."""
+    if judged_in := _either(target):
+        translation = await translator.translate(text, judged_in, source)
+        return Pair(translation, given, judged_in, translation, back=False)
+    if judged_in := _either(source):
+        translation = await translator.translate(given, judged_in, target)
+        return Pair(text, translation, judged_in, translation, back=True)
+    translation = await translator.translate(text, language, source)
+    return Pair(translation, await translator.translate(given, language, target), language, translation, back=False)
+
+
+async def likeness(model: Model, pair: Pair) -> float:
+    """The probability in [0, 1] that a translation is right: how far the two texts are held for the same, and the
+    words that they share. 0.5 where the answers contradict each other and have no log-probabilities."""
+    if _tokens(pair.one) == _tokens(pair.other):
+        return IDENTICAL
+    yes, scored = await held_for_the_same(model, pair)
+    if not scored:
+        agree = (yes[0] - 0.5) * (yes[1] - 0.5) > 0
+        return (UNCALIBRATED if yes[0] > 0.5 else 1 - UNCALIBRATED) if agree else 0.5
+    intercept, weight, weight_shared = CURVES[pair.language]
+    total = intercept + weight * sum(map(log_odds, yes)) / 2 + weight_shared * overlap(pair.one, pair.other)
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
+
+
+async def held_for_the_same(model: Model, pair: Pair) -> tuple[list[float], bool]:
+    """The probabilities that the two say the same, with the options in both orders; and whether they have
+    log-probabilities behind them."""
+    yes: list[float] = []
+    scored = True
+    for turned in (False, True):
+        messages = conversation("same_meaning", pair.language, one=pair.one, other=pair.other, turned=turned)
+        choice = await model.choose(messages, ["A", "B"])
+        yes.append(choice.probabilities["B" if turned else "A"])
+        scored = scored and choice.calibrated
+    return yes, scored
+
+
+def overlap(one: str, other: str) -> float:
+    """The F1 in [0, 1] of the words of two texts, where a Han character or kana counts as a word."""
+    first, second = Counter(_tokens(one)), Counter(_tokens(other))
+    total = first.total() + second.total()
+    return 2 * (first & second).total() / total if total else 0.0
+
+
+def _tokens(text: str) -> list[str]:
+    return _SPACED.findall(unicodedata.normalize("NFKC", text).casefold())
