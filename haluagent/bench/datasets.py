@@ -36,6 +36,10 @@ def _date(row: dict[str, Any], number: int) -> Item | None:
     return _judged(row, number) if "共有多少天" in row["question"] else None
 
 
+def _translation(row: dict[str, Any], number: int) -> Item | None:
+    return _judged(row, number) if "翻译" in row["question"] else None
+
+
 def _with_knowledge(row: dict[str, Any], number: int) -> Item:
     return _judged(row, number).model_copy(update={"reference": row["knowledge"]})
 
@@ -60,6 +64,9 @@ READERS: dict[str, tuple[str, Callable[[dict[str, Any], int], Item | None]]] = {
     "ape210k": ("ape210k.jsonl", _judged),
     "wordcnt": ("wordcnt.jsonl", _judged),
     "date": ("translation_date.jsonl", _date),
+    "translation": ("translation_date.jsonl", _translation),
+    "humaneval": ("humaneval.jsonl", _judged),
+    "webqa": ("webqa.jsonl", _judged),
     "halueval_qa": ("halueval_qa.jsonl", _with_knowledge),
     "factool_math": ("factool_math.jsonl", _math_claims),
 }

@@ -1,0 +1,132 @@
+"""The calibration of `match`: its judgements of labelled pairs, recorded, and the curves that fit them.
+
+The judgements are those of `tools/_judge.py`, on the way that a detection takes: the claim completed where it needs
+that, asked in both option orders, answered anew where it is a bare answer. Beside them stands what `web_search` says
+where the text is all that a search finds.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from ..limits import Budget, Limits, Meter
+from ..protocols import Choice, Generation, Message, Model, SearchResult, ToolContext
+from ..registry import Registry
+from ..standalone import complete
+from ..task import make_task
+from ..tools import default_registry
+from ..tools._judge import agreement, ask, mentions, weigh, wording_of
+from ..tools._words import words
+from ..tools.web_search import web_search
+from ..types import Language, Sentence
+from .pairs import Pair
+from .run import read
+
+
+def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None] = print) -> None:
+    """Judge the pairs that `out` does not hold yet and append them, one JSON line each.
+
+    Raises ConfigError where `out` holds the judgements of another model, ModelError where the endpoint failed.
+    """
+    rows = read(out) if out.exists() else []
+    if other := {row["model"] for row in rows} - {model.name}:
+        raise ConfigError(f"{out} holds judgements of {', '.join(other)}: name another file for {model.name}")
+    done = {row["id"] for row in rows}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    asyncio.run(_run(model, [pair for pair in pairs if pair.id not in done], out, progress))
+
+
+async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None]) -> None:
+    registry = default_registry()
+    with out.open("a", encoding="utf-8") as file:
+        for position, pair in enumerate(pairs, start=1):
+            row = await _judge(pair, model, registry)
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.flush()
+            progress(f"{position}/{len(pairs)} {pair.id} log-odds {sum(row['odds']) / 2:+.2f}")
+    aclose = getattr(model, "aclose", None)
+    if aclose is not None:
+        await aclose()
+
+
+async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]:
+    meter = Meter(_Remembering(model), Budget(Limits()))
+    context = await _context(pair, meter, registry)
+    sentence = context.sentences[-1]
+    text = pair.reference or pair.before or pair.question
+    wording = wording_of(context) if pair.reference else "consistency"
+    judged = await ask(context, sentence, text, wording)
+    row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
+    row |= {"model": model.name, "claim": sentence.claim, "wording": wording, "overlap": _overlap(sentence.claim, text)}
+    row |= {"odds": judged.odds, "familiar": judged.familiar, "silent": judged.silent}
+    if pair.reference:
+        reading = await weigh(context, sentence, text, judged, text)
+        agrees = agreement(reading.anew, sentence.text, pair.question) if reading.anew else None
+        row |= {"anew": reading.anew, "agreement": agrees, "missing": reading.missing}
+        row["mentions"] = await mentions(context, None if wording == "answer" else sentence, text)
+        row["found"] = (await web_search.run(context, sentence=sentence, query=pair.question)).label
+    return row
+
+
+async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
+    """What a detection knows of the claim: it is the response's last sentence, or its only one."""
+    gap = " " if pair.before and pair.language == "en" else ""
+    response = f"{pair.before}{gap}{pair.claim}"
+    place = (len(response) - len(pair.claim), len(response))
+    first = Sentence(index=1, text=pair.before, span=(0, len(pair.before)))
+    own = Sentence(index=2 if pair.before else 1, text=pair.claim, span=place)
+    reference = pair.reference or None
+    task = make_task(pair.question, response, reference, pair.language, (own,), registry, model)
+    completed = await complete(task, model)
+    sentences = (first, *completed) if pair.before else completed
+    return ToolContext(
+        question=pair.question, response=response, language=pair.language, sentences=sentences, model=model,
+        reference=reference, search=_Found(pair),
+    )  # fmt: skip
+
+
+class _Found:
+    """A search that finds the text of a pair and nothing else."""
+
+    name = "pair"
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+
+    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+        text = self._pair.reference
+        return [SearchResult(title="", url=self._pair.group, snippet=text, text=text)]
+
+
+class _Remembering:
+    """A model that is asked the same thing once: tools that judge the same pair share what it said."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.name = model.name
+        self.context = model.context
+        self._said: dict[str, Any] = {}
+
+    async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
+        key = json.dumps([messages, options], default=list)
+        if key not in self._said:
+            self._said[key] = await self._model.generate(messages, **options)
+        return self._said[key]
+
+    async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+        key = json.dumps([messages, choices], default=list)
+        if key not in self._said:
+            self._said[key] = await self._model.choose(messages, choices)
+        return self._said[key]
+
+    def count_tokens(self, text: str) -> int:
+        return self._model.count_tokens(text)
+
+
+def _overlap(claim: str, text: str) -> float:
+    """The share of a claim's words that the text has: what can be known without a model."""
+    said = words(claim)
+    return len(said & words(text)) / len(said) if said else 0.0

@@ -1,0 +1,107 @@
+"""Labelled pairs of a claim and a text, made from published questions and answers: what `match` is calibrated on.
+
+CMRC 2018 (Cui et al. 2019) gives Chinese passages with questions and answers, the generated part of HaluEval-QA (Li et
+al. 2023) English ones; Ape210K and GSM8K give problems whose premises a solution repeats. Right and wrong claims are
+made in twos of one form, so that neither length nor wording tells them apart.
+"""
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from ..types import Language, Record
+from . import claims, passages
+from .claims import Two
+from .passages import Passage, Search
+
+SEED = 2018
+
+Use = Literal["answer", "statement", "consistency", "search"]
+USES: tuple[Use, ...] = ("answer", "statement", "consistency", "search")
+
+
+class Pair(Record):
+    """A claim, and the text that it is compared with.
+
+    `group` names the passage that it was made from. `reference` is the text; where it is empty (`consistency`) that is
+    `before`, the response before the claim, or else the question. `wrong` says that the claim is at odds with its
+    passage. In the use `search` the reference is another text of the same topic, and decides nothing. A passage with
+    all of its pairs is in `half` 0 or 1, so that one half can test what was fitted to the other.
+    """
+
+    id: str
+    group: str
+    language: Language
+    use: Use
+    kind: str
+    question: str
+    claim: str
+    wrong: bool
+    half: int
+    reference: str = ""
+    before: str = ""
+
+
+def make(directory: Path, limit: int = 48, seed: int = SEED) -> list[Pair]:
+    """At most `limit` pairs for each use and language, half of them wrong; the same ones for the same files.
+
+    The pairs of one passage come in a row, so that an engine with a prefix cache reads it once. A greater limit adds
+    pairs and changes none. Raises ConfigError where a file is missing or cannot be read.
+    """
+    pairs: list[Pair] = []
+    for language in passages.LANGUAGES:
+        known = sorted(passages.load(directory, language), key=lambda one: _digest(f"{seed}:{one.name}"))
+        index = Search(known)
+        texts, problems = ([one for one in known if one.problem is problem] for problem in (False, True))
+        pairs += _most(texts, index, seed, dict.fromkeys(USES, limit) | {"consistency": limit - limit // 4 * 2})
+        pairs += _most(problems, index, seed, {"consistency": limit // 4 * 2})
+    return pairs
+
+
+def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, int]) -> Iterator[Pair]:
+    """Pairs of the passages in turn, at most so many for each use."""
+    count: Counter[Use] = Counter()
+    for number, passage in enumerate(known):
+        for pair in _of(passage, index, random.Random(f"{seed}:{passage.name}"), number % 2):
+            if count[pair.use] < most[pair.use]:
+                count[pair.use] += 1
+                yield pair
+        if all(count[use] >= most[use] for use in most):
+            return
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()
+
+
+def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> Iterator[Pair]:
+    """The pairs made from one passage: for each use a right claim and a wrong one, or none."""
+    made: dict[Use, Two | None]
+    if passage.problem:
+        made = {"consistency": claims.premise(passage, chance)}
+    else:
+        made = {
+            "answer": claims.answer(passage, chance),
+            "statement": claims.statement(passage, chance),
+            "search": claims.search(passage, index, chance),
+            "consistency": claims.consistency(passage, chance),
+        }
+    for use, two in made.items():
+        for wrong in (False, True) if two else ():
+            assert two is not None
+            yield Pair(
+                id=f"{passage.name}:{use}:{'wrong' if wrong else 'right'}",
+                group=passage.name,
+                language=passage.language,
+                use=use,
+                kind=two.kind,
+                question=two.question,
+                claim=two.wrong if wrong else two.right,
+                wrong=wrong,
+                half=half,
+                reference=two.reference,
+                before=two.before,
+            )

@@ -1,0 +1,144 @@
+"""Statements made from questions and answers, and made wrong: a number, a name or an answer replaced by another."""
+
+import random
+import re
+from collections.abc import Iterable
+
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?![\w,]|\.\d)|(?<![\d.])\d+(?:\.\d+)?(?=[\u3400-\u9fff])")
+_YEAR = range(1000, 2100)
+
+_FUNCTION = r"(?:of|the|de|van|von)"
+_NAME = re.compile(rf"\b[A-Z][\w'’-]*(?:(?: {_FUNCTION}){{0,2}} [A-Z][\w'’-]*)*")
+_NO_NAMES = frozenset(
+    """
+    A An The In On At It He She They His Her Their Its This That These There As After Before Since During For From
+    January February March April May June July August September October November December
+    """.split()
+)
+
+_WHICH_IS = re.compile(r"(?:What|Who|Which) (is|was|are|were) (the .+?)\s*\?", re.IGNORECASE)
+_WHO_DID = re.compile(r"Who (?!(?:is|was|are|were|did|does|do|has|had|have|else|would)\b)([a-z]\w+ .+?)\s*\?")
+_ASIDE = re.compile(r"\s*\([^()]*\)")
+_TAIL = re.compile(
+    r",? (?:which|who|that|where|when|while|published|based|located|starring|known|released|written|directed|produced|"
+    r"featuring|founded|created|formed|developed|and|but|as)\b.*"
+)
+_VERB = re.compile(r"\b(?:is|was|are|were|has|had|\w+ed)\b")
+
+_ASKS_ZH: dict[str, re.Pattern[str]] = {
+    "who": re.compile(r"谁|哪位\w{0,2}?(?=[^\w]|$)|什么人"),
+    "when": re.compile(r"什么时[候间]|何时|哪一?年|哪一?天"),
+    "where": re.compile(r"哪[里儿]|什么地[方区]|何处|哪个(?:国家|城市|地区|地方|省份?|县|市)"),
+    "count": re.compile(r"(?:多少|几)(?:[名个位人座所家部张只种年天岁米层次场届元美人斤里站条平方千万亿分公厘毫克吨]{1,3})"),
+    "which": re.compile(r"哪一?[个家部所座种支](?:机构|公司|大学|学校|球队|电影|影片|作品|部门|组织|专辑|朝代|时期|行业)"),
+    "what": re.compile(r"什么(?=[？?]|$)"),
+}
+_NOT_ASKED = re.compile(r"为什么|为何|怎么|怎样|如何|是否|什么样|哪些|哪几")
+_LONGEST_ZH, _LONGEST_EN = 16, 6  # characters and words of an answer that can stand in a sentence
+
+
+def statement(question: str, answer: str, language: str) -> str | None:
+    """The answer put into the words of its question, as a sentence; None where the question has no form that allows
+    it. The same words are there for whatever answer."""
+    return _statement_zh(question, answer) if language == "zh" else _statement_en(question, answer)
+
+
+def _statement_en(question: str, answer: str) -> str | None:
+    answer = answer.strip().rstrip(".")
+    if len(answer.split()) > _LONGEST_EN:
+        return None
+    if found := _WHICH_IS.fullmatch(question.strip()):
+        verb, subject = found.groups()
+        return f"{subject[0].upper()}{subject[1:]} {verb} {answer}."
+    if found := _WHO_DID.fullmatch(question.strip()):
+        return f"{answer[0].upper()}{answer[1:]} {found.group(1)}."
+    return None
+
+
+def asks(question: str) -> str | None:
+    """What a Chinese question asks for (who, when, where, count, which, what); None where that is not clear."""
+    if _NOT_ASKED.search(question):
+        return None
+    found = [(kind, match) for kind, pattern in _ASKS_ZH.items() for match in pattern.finditer(question)]
+    return found[0][0] if len(found) == 1 else None
+
+
+def _statement_zh(question: str, answer: str) -> str | None:
+    kind, answer = asks(question), answer.strip().rstrip("。")
+    if kind is None or len(answer) > _LONGEST_ZH or re.search(r"[，；。]", answer):
+        return None
+    found = _ASKS_ZH[kind].search(question)
+    assert found is not None
+    before, after = question[: found.start()], question[found.end() :].rstrip("？? ")
+    if before.endswith("第"):
+        before = before.removesuffix("第") if answer.startswith("第") else before
+    if kind == "count" and answer[-1:].isdigit():
+        answer += re.sub(r"^(?:多少|几)", "", found.group())
+    return f"{before}{answer}{after}。"
+
+
+def shortened(sentence: str) -> str | None:
+    """An English sentence without its asides and its last clause: said by it, but not word for word. None where what
+    is left is no sentence or is all of it."""
+    plain = _ASIDE.sub("", sentence).strip()
+    short = _TAIL.sub("", plain, count=1).rstrip(" .,;:")
+    if plain[:1].islower() or len(short.split()) < 6 or not _VERB.search(short) or f"{short}." == sentence:
+        return None
+    return f"{short}."
+
+
+def names(text: str) -> list[str]:
+    """The names in an English text, in order, each once."""
+    found = []
+    for name in _NAME.findall(text):
+        words = name.split()
+        while words and (words[0] in _NO_NAMES or words[0].islower()):
+            words = words[1:]
+        if len(" ".join(words)) > 2:
+            found.append(" ".join(words))
+    return list(dict.fromkeys(found))
+
+
+def another_name(name: str, text: str, chance: random.Random) -> str | None:
+    """A name of the text that shares no word with `name`, with as many words if there is one; None where there is none."""
+    own = set(re.findall(r"\w{2,}", name.lower()))
+    others = [other for other in names(text) if not own & set(re.findall(r"\w{2,}", other.lower()))]
+    alike = [other for other in others if len(other.split()) == len(name.split())]
+    return chance.choice(alike or others) if others else None
+
+
+def replace_name(sentence: str, text: str, chance: random.Random) -> str | None:
+    """The sentence with one of its names replaced by another name of the text; None where that cannot be done."""
+    own = names(sentence)
+    for name in chance.sample(own, len(own)):
+        others = "\n".join(other for other in names(text) if other not in sentence)
+        other = another_name(name, others, chance)
+        if other:
+            return sentence.replace(name, other, 1)
+    return None
+
+
+def replace_number(sentence: str, text: str, chance: random.Random) -> str | None:
+    """The sentence with one of its numbers replaced: by another number of the text that is as long, else by one near it
+    that the text does not have. None where the sentence has no number."""
+    found = list(_NUMBER.finditer(sentence))
+    if not found:
+        return None
+    place = chance.choice(found)
+    known = set(_NUMBER.findall(text))
+    others = sorted(other for other in known if other not in sentence and len(other) == len(place.group()))
+    new = chance.choice(others) if others and chance.random() < 0.5 else _near(place.group(), known, chance)
+    return sentence[: place.start()] + new + sentence[place.end() :]
+
+
+def _near(number: str, known: Iterable[str], chance: random.Random) -> str:
+    plain = number.replace(",", "")
+    if "." in plain:
+        whole, _, decimals = plain.partition(".")
+        return f"{int(whole) + chance.randint(1, 3)}.{decimals}"
+    value, taken = int(plain), {other.replace(",", "") for other in known}
+    step = chance.randint(2, 9) if value in _YEAR else max(1, round(value * chance.choice([0.1, 0.3, 0.5, 1.0])))
+    while str(value + step) in taken:
+        step += 1
+    new = value + step
+    return f"{new:,}" if "," in number else str(new)
