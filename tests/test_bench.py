@@ -33,6 +33,15 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         {"question": "把“海”翻译成英语。", "answer": "sea", "judge": 0},
         {"question": "从2020年1月1日到2020年1月3日共有多少天？", "answer": "9天", "judge": 1},
     ],
+    "translation": [
+        {"question": "把“海”翻译成英语。", "answer": "sea", "judge": 0, "gold": GOLD},
+        {"question": "从2020年1月1日到2020年1月3日共有多少天？", "answer": "2天", "judge": 0},
+        {"question": "把“海”翻译成英语。", "answer": "sky", "judge": 1},
+    ],
+    "humaneval": [
+        {"id": "7", "run_id": GOLD, "question": "写一个函数 f。", "answer": "def f(x):\n    return x\nassert f(1) == 1", "judge": 0},
+    ],
+    "webqa": [{"id": 11, "question": "海在哪里？", "output": GOLD, "answer": "海在东边。", "judge": 1}],
     "halueval_qa": [
         {"question": "Where?", "answer": "In Rome.", "knowledge": "It was in Rome.", "judge": 0, "right_answer": GOLD},
         {"question": "Where?", "answer": "In Oslo.", "knowledge": "It was in Rome.", "judge": 1, "right_answer": GOLD},
@@ -66,6 +75,9 @@ def write(directory: Path, name: str, rows: list[dict[str, Any]]) -> Path:
         ("ape210k", ["1:a", "2:b"], [False, True]),
         ("wordcnt", ["1:5"], [False]),
         ("date", ["1:1", "3:3"], [False, True]),  # only the questions about days
+        ("translation", ["1:1", "3:3"], [False, True]),  # only the others
+        ("humaneval", ["1:7"], [False]),
+        ("webqa", ["1:11"], [True]),
         ("halueval_qa", ["1:1", "2:2"], [False, True]),
         ("factool_math", ["1"], [True]),
     ],
@@ -87,7 +99,7 @@ def test_gold_is_not_in_what_the_agent_is_shown(scripted: Any, tmp_path: Path, n
     for item in load(name, tmp_path):
         assert GOLD not in f"{item.question}{item.response}{item.reference}" and "7391" not in item.response
     model = scripted(lambda messages: "1")
-    with HaluAgent(model) as agent:
+    with HaluAgent(model, sandbox="none", search="none") as agent:
         run(agent, [name], tmp_path, tmp_path / "out.jsonl", progress=lambda line: None)
     assert model.seen and GOLD not in str(model.seen)
 

@@ -15,13 +15,19 @@ from haluagent.cli.options import (
     BaseUrl,
     ClosedBook,
     Concurrency,
+    FetchPages,
+    IndexOption,
     Lang,
+    MaxQueries,
     MaxSeconds,
     MaxSteps,
     MaxTokens,
     ModelName,
     NoReflect,
+    SandboxOption,
+    SearchOption,
     StrategyOption,
+    ToolFiles,
 )
 from haluagent.errors import HaluAgentError
 
@@ -54,6 +60,12 @@ def chat(
     max_seconds: MaxSeconds = None,
     concurrency: Concurrency = None,
     no_reflect: NoReflect = False,
+    sandbox: SandboxOption = "auto",
+    search: SearchOption = "auto",
+    index: IndexOption = None,
+    fetch_pages: FetchPages = False,
+    max_queries: MaxQueries = None,
+    tools: ToolFiles = None,
 ) -> None:
     """Check responses one after the other, and ask why.
 
@@ -72,6 +84,12 @@ def chat(
             max_seconds=max_seconds,
             concurrency=concurrency,
             reflect=not no_reflect,
+            sandbox=sandbox,
+            search=search,
+            index=index,
+            fetch_pages=fetch_pages,
+            max_queries=max_queries,
+            tools=tuple(tools or ()),
         )
     )
     talk(agent, lang)

@@ -14,13 +14,19 @@ from haluagent.cli.options import (
     BaseUrl,
     ClosedBook,
     Concurrency,
+    FetchPages,
+    IndexOption,
     Lang,
+    MaxQueries,
     MaxSeconds,
     MaxSteps,
     MaxTokens,
     ModelName,
     NoReflect,
+    SandboxOption,
+    SearchOption,
     StrategyOption,
+    ToolFiles,
 )
 
 if TYPE_CHECKING:
@@ -56,6 +62,12 @@ def detect(
     max_seconds: MaxSeconds = None,
     concurrency: Concurrency = None,
     no_reflect: NoReflect = False,
+    sandbox: SandboxOption = "auto",
+    search: SearchOption = "auto",
+    index: IndexOption = None,
+    fetch_pages: FetchPages = False,
+    max_queries: MaxQueries = None,
+    tools: ToolFiles = None,
 ) -> None:
     """Find what is wrong in a response.
 
@@ -80,6 +92,12 @@ def detect(
             max_seconds=max_seconds,
             concurrency=concurrency,
             reflect=not no_reflect,
+            sandbox=sandbox,
+            search=search,
+            index=index,
+            fetch_pages=fetch_pages,
+            max_queries=max_queries,
+            tools=tuple(tools or ()),
         )
     )
     language = detect_language(text.question, text.response) if lang == "auto" else lang

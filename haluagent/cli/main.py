@@ -11,7 +11,9 @@ from haluagent import __version__
 from haluagent.cli.bench import app as bench_app
 from haluagent.cli.chat import chat
 from haluagent.cli.detect import detect
+from haluagent.cli.index import app as index_app
 from haluagent.cli.model import app as model_app
+from haluagent.cli.sandbox import app as sandbox_app
 from haluagent.cli.tools import app as tools_app
 from haluagent.errors import ConfigError, HaluAgentError
 
@@ -31,6 +33,8 @@ app.command()(detect)
 app.command()(chat)
 app.add_typer(tools_app, name="tools")
 app.add_typer(model_app, name="model")
+app.add_typer(index_app, name="index")
+app.add_typer(sandbox_app, name="sandbox")
 app.add_typer(bench_app, name="bench")
 
 

@@ -1,6 +1,7 @@
 """The options that `detect` and `chat` share, and the agent made from them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 LanguageChoice = Literal["auto", "en", "zh"]
 Strategy = Literal["branches", "linear"]
+SandboxChoice = Literal["auto", "docker", "bubblewrap", "none"]
 
 
 def _positive(value: float | None) -> float | None:
@@ -29,6 +31,16 @@ MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens evaluated and
 MaxSeconds = Annotated[float | None, typer.Option(callback=_positive, help="Seconds one detection may take.")]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Sentences checked at the same time.")]
 NoReflect = Annotated[bool, typer.Option("--no-reflect", help="Keep the first labels: no reflection.")]
+SandboxOption = Annotated[SandboxChoice, typer.Option("--sandbox", help="Where code in a response is run.")]
+SearchOption = Annotated[
+    str, typer.Option("--search", help="local, searxng, mediawiki, google, serper, none; auto: what is configured, else local.")
+]
+IndexOption = Annotated[Path | None, typer.Option("--index", metavar="FILE", help="The local index to search.")]
+FetchPages = Annotated[bool, typer.Option("--fetch-pages", help="Read the pages that an online search finds.")]
+MaxQueries = Annotated[int | None, typer.Option("--max-queries", min=0, help="Queries that an online search may be sent.")]
+ToolFiles = Annotated[
+    list[Path] | None, typer.Option("--tools", metavar="FILE", help="A Python file with tools. May be given several times.")
+]
 
 
 @dataclass(frozen=True)
@@ -45,12 +57,20 @@ class AgentOptions:
     max_seconds: float | None = None
     concurrency: int | None = None
     reflect: bool = True
+    sandbox: SandboxChoice = "auto"
+    search: str = "auto"
+    index: Path | None = None
+    fetch_pages: bool = False
+    max_queries: int | None = None
+    tools: tuple[Path, ...] = ()
 
 
 def make_agent(options: AgentOptions) -> "HaluAgent":
     """Raises ConfigError where no such agent can be made."""
     # Imported here, because `--help` must not wait for it.
     from haluagent.agent import HaluAgent, Limits
+    from haluagent.plugins import load_file
+    from haluagent.search import resolve
 
     limits = {"steps": options.max_steps, "tokens": options.max_tokens, "seconds": options.max_seconds}
     return HaluAgent(
@@ -62,4 +82,9 @@ def make_agent(options: AgentOptions) -> "HaluAgent":
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
         reflect=options.reflect,
+        tools=[tool for file in options.tools for tool in load_file(file)],
+        sandbox=options.sandbox,
+        search=resolve(
+            options.search, index=options.index, fetch_pages=options.fetch_pages, max_queries=options.max_queries
+        ),
     )
