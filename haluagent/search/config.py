@@ -49,10 +49,10 @@ def _configured(settings: SearchSettings) -> str:
 
 
 def _local(path: Path | None, required: bool) -> SearchProvider | None:
-    from .index import LocalIndex, default_path
+    from .index import LocalIndex, default_path, exists
 
     path = path or default_path()
-    if path.is_file():
+    if exists(path):
         return LocalIndex(path)
     if required:
         raise ConfigError(f"there is no index {path}: make one with `haluagent index add PATH`")
