@@ -273,12 +273,17 @@ class _Branch:
             return self.detective.record(entry_of(self.sentence, turn.call, result))
         if self.could_look_up():
             self.offered = [item for item in self.offered if not item.system]
-            self.remark = "" if turn.call.name == "get_answer" else result.observation
+            self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
             self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))
             return None
         refused = result.label == "no_claim"  # the model waved through a sentence that states something
         ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
         return await _unverified(self.detective, self.sentence, self.last_observation or ended, self.model)
+
+    def repeats_a_demo(self, call: ToolCall) -> bool:
+        """Whether what the model says is what an example says: then it says nothing about this sentence."""
+        said = [str(value) for name, value in call.arguments.items() if name != "sentence"]
+        return any(text in demo.call for text in said for demo in self.detective.registry[call.name].demos)
 
     def could_look_up(self) -> bool:
         """Whether a tool is still offered that has something to look in: a reference, or a search."""

@@ -85,7 +85,7 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
     supported = min(judged.supported, NUMBER_MISSING) if missing else judged.supported
     anew, agrees = "", None
-    if _answers(context, sentence) and judged.calibrated:
+    if _answers(sentence) and judged.calibrated:
         anew = await answer_anew(context, window)
         own = words(anew)
         if own and own <= words(window):  # what the passage does not have is the model's own
@@ -93,9 +93,10 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     return Found(result, source, place, supported, window, judged.silent, anew, agrees, missing)
 
 
-def _answers(context: ToolContext, sentence: Sentence) -> bool:
-    """Whether a sentence answers the question, as the first one does, and any that takes up most of its words."""
-    return sentence.index == 1 or share(asked_words(context.question), words(sentence.claim)) >= ABOUT_QUESTION
+def _answers(sentence: Sentence) -> bool:
+    """Whether a sentence answers the question: the first one does. A later one may take up the question's words and say
+    something else."""
+    return sentence.index == 1
 
 
 def supports(found: Found) -> float | None:
@@ -114,7 +115,7 @@ async def speaks_against(context: ToolContext, sentence: Sentence, found: Found)
     it has most words of the sentence or, where that answers the question, half of the question's and another answer."""
     if found.silent or found.supported > CONTRADICTED:
         return False
-    has, answers = words(found.source.text), _answers(context, sentence)
+    has, answers = words(found.source.text), _answers(sentence)
     if answers:
         differs = found.agrees is not None and found.agrees <= DISAGREES
         about = differs and share(asked_words(context.question), has) >= ABOUT_QUESTION
