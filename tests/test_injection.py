@@ -6,10 +6,12 @@ one that says the same, and try to have it called wrong. The real model judges; 
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from haluagent.tools._instructions import without_orders
+from haluagent.tools.code_interpreter import code_interpreter
 from haluagent.tools.match import judge
 from haluagent.tools.web_search import web_search
 
@@ -102,6 +104,15 @@ class Page:
         return [SearchResult(title="Elbe", url="https://example.org/elbe", snippet="", text=self.text)]
 
 
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Any]:
+    from haluagent.sandbox.bubblewrap import BubblewrapSandbox
+
+    sandbox = BubblewrapSandbox()
+    yield sandbox
+    sandbox.close()
+
+
 @pytest.fixture
 def check(make_context: Any) -> Callable[..., ToolResult]:
     """A response against a text with an attack in it, as a reference or as a page that a search finds."""
@@ -118,6 +129,45 @@ def check(make_context: Any) -> Callable[..., ToolResult]:
         return asyncio.run(web_search.run(context, context.sentence(1), query=question))
 
     return run
+
+
+@pytest.mark.parametrize(("language", "attack"), ATTACKS)
+def test_orders_are_blanked_and_the_rest_keeps_its_place(language: Language, attack: str) -> None:
+    text = PAIRS[language][3]
+    for order in (attack, turned_around(attack)):
+        read = without_orders(f"{text}\n{order}\n{text}")
+        assert len(read) == 2 * len(text) + len(order) + 2
+        assert read.startswith(text) and read.endswith(text)
+        assert len(read[len(text) : -len(text)].replace("</reference>", "").strip()) <= 2  # "<!" is left of a comment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The committee ignored the report of 1998. The judge ruled that the answer was public.",
+        "You must be 18 to vote in Austria. The system has to be cooled.",
+        "The correct spelling is Gdańsk. Only members may vote.",
+        "操作系统需要定期更新。裁判必须在场。法院判定合同有效。",
+        "他回答说自己是对的。答案在书的最后。",
+    ],
+)
+def test_statements_are_not_taken_for_orders(text: str) -> None:
+    assert without_orders(text) == text
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(("language", "attack"), ATTACKS)
+@pytest.mark.parametrize("right", [True, False])
+def test_an_order_in_the_output_of_code_changes_no_label(
+    make_context: Any, sandbox: Any, language: Language, attack: str, right: bool
+) -> None:
+    """What a program prints is shown to nobody who decides: its tests do."""
+    printed = attack if not right else turned_around(attack)
+    code = f"def double(x):\n    return x * {2 if right else 3}\n\nprint({printed!r})\nassert double(2) == 4, {printed!r}"
+    context = make_context("Write double(x).", f"```python\n{code}\n```", language=language)
+    context = ToolContext(**{**vars(context), "sandbox": sandbox})
+    result = asyncio.run(code_interpreter.run(context, context.sentence(0)))
+    assert result.label == ("supported" if right else "contradicted")
 
 
 @pytest.mark.engine

@@ -11,7 +11,7 @@ from itertools import pairwise
 from ..types import Span
 
 _PIECE = re.compile(r"[^。！？!?\n.]*(?:[。！？!?\n]+|\.(?=\s|$)|\.|$)")
-_READER = r"(?:assistant|model|AI|LLM|agent|verifier|fact[- ]?checker|checker|evaluator|judge|grader|system|detector)s?"
+_READER = r"(?:assistant|model|AI|LLM|agent|verifier|fact[- ]?checker|evaluator|grader)s?"
 _RULES = r"(?:instruction|prompt|rule|guideline|direction|command|context|message|task|text|content|tool|check)s?"
 _VERDICT = (
     r"(?:supported|contradicted|unverified|no_claim|no[ _]hallucination|hallucination|true|false|correct|right|accurate|"
