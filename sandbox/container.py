@@ -74,11 +74,16 @@ class Container:
         return exit_reason(status)
 
     def discard(self) -> None:
+        from docker.errors import APIError
+
         self._hang_up()  # a runner that waits for its program ends then, others have ended or were killed
-        with contextlib.suppress(TimeoutError, SandboxError):
-            # Engines lose count of a container that ends while it is removed, and list it for ever.
-            self.ending(time.monotonic() + _END_SECONDS)
-        remove(self._client, self._container)
+        try:
+            self._client.remove_container(self._container, v=True)
+        except (APIError, OSError):  # it has not ended yet
+            # Engines lose count of a container that ends while it is removed by force, and list it for ever.
+            with contextlib.suppress(TimeoutError, SandboxError):
+                self.ending(time.monotonic() + _END_SECONDS)
+            remove(self._client, self._container)
         self._attached.close()
         self._socket.close()
 

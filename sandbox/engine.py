@@ -20,6 +20,8 @@ DEFAULT_IMAGE = "haluagent-sandbox"
 LABEL = "haluagent.sandbox.owner"
 # For an answer of the engine, in seconds.
 ANSWER_SECONDS = 60
+# Before each try to remove a container, in seconds: an engine may still hold files of one that has just ended.
+REMOVE_PAUSES = (0.0, 0.2, 1.0)
 # A container whose process cannot be seen from here (another machine's, say) is left alone for so long.
 FOREIGN_SECONDS = 3600.0
 
@@ -41,13 +43,18 @@ def remove(client: "APIClient", container: str) -> bool:
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
-    try:
-        client.remove_container(container, force=True, v=True)
-        return True
-    except (DockerException, RequestException) as error:
-        if getattr(error, "status_code", None) not in (404, 409):  # gone, or going
-            logger.warning("the container %s was not removed: %s", container[:12], error)
-        return False
+    problem: Exception | None = None
+    for pause in REMOVE_PAUSES:
+        time.sleep(pause)
+        try:
+            client.remove_container(container, force=True, v=True)
+            return True
+        except (DockerException, RequestException) as error:
+            if getattr(error, "status_code", None) in (404, 409):  # gone, or going
+                return False
+            problem = error
+    logger.warning("the container %s was not removed: %s", container[:12], problem)
+    return False
 
 
 def remove_orphans(client: "APIClient") -> int:
@@ -62,12 +69,14 @@ def remove_orphans(client: "APIClient") -> int:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """What goes wrong with the engine becomes a SandboxError of one line."""
+    """What goes wrong with the engine becomes a SandboxError of one line; a TimeoutError stays one."""
     from docker.errors import APIError, DockerException
     from requests.exceptions import RequestException
 
     try:
         yield
+    except TimeoutError:  # a caller's own deadline
+        raise
     except APIError as error:
         raise SandboxError(f"the Docker engine says: {' '.join(str(error.explanation or error).split())}") from error
     except (DockerException, RequestException, OSError) as error:

@@ -1,6 +1,7 @@
 """What Docker's engine says when something is wrong, from an engine that says it: a small one, on a real socket."""
 
 import asyncio
+import contextlib
 import json
 import socketserver
 import threading
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haluagent.sandbox import choose
+from haluagent.sandbox import choose, owner
 from haluagent.sandbox.docker import DockerSandbox
+from haluagent.sandbox.engine import connect, remove
 
 from haluagent.errors import ConfigError, SandboxError
 
@@ -108,6 +110,16 @@ def test_a_container_that_does_not_start_is_removed(engine: Engine, failure: Cal
     assert "DELETE /containers/c1" in engine.asked
 
 
+def test_what_cannot_be_removed_yet_is_tried_again(engine: Engine) -> None:
+    with contextlib.closing(connect()) as client:
+        engine.answers["/containers/c1"] = (500, {"message": "unlinkat: directory not empty"})
+        assert remove(client, "c1") is False
+        assert engine.asked.count("DELETE /containers/c1") == 3
+        engine.answers["/containers/c1"] = (404, {"message": "No such container"})
+        assert remove(client, "c1") is False
+        assert engine.asked.count("DELETE /containers/c1") == 4
+
+
 def test_a_missing_image_is_not_pulled(engine: Engine, failure: Callable[[], str]) -> None:
     engine.answers["/images/haluagent-sandbox/json"] = (404, {"message": "No such image"})
     assert failure() == "there is no image haluagent-sandbox: run `haluagent sandbox build`"
@@ -141,8 +153,6 @@ def test_check_names_what_is_missing(engine: Engine) -> None:
 
 
 def test_only_containers_of_ended_processes_are_removed(engine: Engine) -> None:
-    from haluagent.sandbox import owner
-
     mine = owner.this_process()
     machine, pid, start = mine.rsplit("/", 2)
     names = {"mine": mine, "gone": f"{machine}/{pid}/{int(start) - 1}", "new": "another/1/1", "old": "another/1/1"}
@@ -167,11 +177,8 @@ def test_auto_takes_docker_where_it_works_and_nothing_is_started(engine: Engine)
 
 
 def test_the_options_of_a_container(engine: Engine) -> None:
-    from haluagent.sandbox.engine import connect
-
-    client = connect()
-    options = DockerSandbox(runtime="runsc")._options(client, b"\x01\x02")
-    client.close()
+    with contextlib.closing(connect()) as client:
+        options = DockerSandbox(runtime="runsc")._options(client, b"\x01\x02")
     host = options["host_config"]
     assert host["NetworkMode"] == "none" and options["network_disabled"] is True
     assert host["Memory"] == host["MemorySwap"] == 576 * 2**20

@@ -42,7 +42,9 @@ def status() -> None:
 
 @app.command()
 def build(
-    base: Annotated[str | None, typer.Option(metavar="IMAGE", help="The image to build on; it needs Python 3.10.")] = None,
+    base: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="The image to build on; it needs Python 3.10.")
+    ] = None,
     debootstrap: Annotated[
         bool, typer.Option("--debootstrap", help="Make the base from Debian packages, without a registry (as root).")
     ] = False,
@@ -66,7 +68,9 @@ def run(
     file: Annotated[str, typer.Argument(help="A Python program; - is standard input.")],
     sandbox: Annotated[Literal["auto", "docker", "bubblewrap"], typer.Option(help="Where to run it.")] = "auto",
     seconds: Annotated[float, typer.Option(help="How long it may run.", min=0.1, max=3600)] = 10.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the program's output.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of the program's output.")
+    ] = False,
 ) -> None:
     """Run a program in a sandbox.
 
