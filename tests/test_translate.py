@@ -152,6 +152,13 @@ def test_a_model_that_writes_nothing_is_no_translator(ask: Any) -> None:
     assert "no complete translation" in result.observation
 
 
+def test_a_text_left_as_it_was_is_no_translation(ask: Any) -> None:
+    result = check(ask("What is the Italian for bread?", "pane", known={"pane": "Pane."}))
+    assert result.label is None
+    assert "left as it was" in result.observation
+    assert check(ask("How do you say “Paris” in German?", "Paris", known={"Paris": "Paris"})).label == "supported"
+
+
 def test_sentences_are_compared_one_by_one(ask: Any) -> None:
     known = {GERMAN: "The store opens at 9.", "Er ist klein.": "It is small."}
     context = ask(f"Translate into English:\n{GERMAN} Er ist klein.", "The shop opens at nine. It's tiny.", 0.95, known=known)

@@ -17,7 +17,7 @@ CASES = [
     ("Ich habe 3 Äpfel.", "我有三个苹果。", "zh", None),
     ("Ich habe 20 Äpfel und 2 Birnen.", "我有20个苹果和两个梨。", "zh", None),
     ("저는 매일 아침 공원에서 달리기를 합니다.", "저는 매일 아침 공원에서 달리기를 합니다.", "zh", "copy"),
-    ("OK", "OK", "zh", "language"),
+    ("OK", "OK", "zh", None),
     ("Paris", "Paris", "de", None),
     ("저는 매일 아침 공원에서 달리기를 합니다.", "I run in the park.", "zh", "language"),
     ("저는 공원에서", "我跑步跑步跑步跑步跑步跑步跑步跑步跑步", "zh", "repeated"),
@@ -33,6 +33,8 @@ CASES = [
     ("We open at 9:30.", "我们九点半开门。", "zh", None),
     ("We open at 9:30.", "我们10:30开门。", "zh", "numbers"),
     ("Flight 815 leaves at 18:45", "815航班6:45起飞", "zh", None),
+    ("Vergleiche Alpha, Gamma und Omega.", "比较 Alpha、Gamma 和 Omega。", "zh", None),
+    ("Vergleiche Alpha und Omega.", "Compare Alpha and Omega.", "zh", "language"),
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ._translation_languages import differs
 Kind = Literal["empty", "copy", "language", "numbers", "repeated"]
 
 MIN_COPY = 3  # words, or Han characters and kana by twos: shorter texts may stay as they are in another language
+_WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(r"\d{1,20}(?:[.,’'\u00a0\u202f ]\d{3})*(?:[.,]\d+)?")
 # 1.5 million is 150万 in another language: numbers with such a word are not compared.
 _SCALED = re.compile(
@@ -36,11 +37,17 @@ def fault(text: str, given: str, target: str) -> Fault | None:
         return Fault("empty") if other else None
     if plain == other and _size(text) >= MIN_COPY:
         return Fault("copy")
-    if (written := differs(given, target)) is not None:
+    if (written := differs(_without_words(given, text), target)) is not None:
         return Fault("language", written, target)
     if (repeated := _REPEATED.search(given[:_LOOKED_AT])) and not _REPEATED.search(text[:_LOOKED_AT]):
         return Fault("repeated", repeated[1].strip())
     return _other_numbers(text, given)
+
+
+def _without_words(given: str, text: str) -> str:
+    """Without the words that the text has too: names stay as they are in another language."""
+    known = {word.casefold() for word in _WORD.findall(text)}
+    return _WORD.sub(lambda word: "" if word[0].casefold() in known else word[0], given)
 
 
 def _plain(text: str) -> str:

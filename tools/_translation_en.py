@@ -71,4 +71,6 @@ SOURCES = tuple(
     )
 )
 PLAINLY = re.compile(rf"^\s*(?:(?:please|can you|could you|kindly) )*translate(?: {POINTS.pattern})?[\s:：]*.?□", re.I)
+# Here the text is in the language of the question.
+SAYS = re.compile(rf"{_HOW_TO_SAY}\b|\b{NAME}(?:\s+(?:words?|term|phrase|name))?\s+for\s+.?□|^\s*{_WHAT_IS}\s+.?□.?\s+in {NAME}\b", re.I)
 ASKS_MEANING = re.compile(r"\bmean", re.I)

@@ -57,7 +57,7 @@ _ALIKE = ({"no", "nb", "nn", "da", "sv"}, {"es", "pt", "ca", "gl", "it", "an", "
           {"hr", "sr", "bs", "sl"}, {"nl", "af", "de", "lb"})  # fmt: skip
 
 LIKELY, SURE = 0.9, 0.99  # the identifier's probability, to name a language, and to speak against a translation
-SOME, ENOUGH = 25, 40  # letters, below which it is not asked for the one and the other
+SOME, ENOUGH = 12, 40  # letters, below which it is not asked for the one and the other
 
 
 def code_of(name: str) -> str | None:
@@ -83,9 +83,9 @@ def scripts(text: str) -> Counter[str]:
 
 
 def share_written(text: str, code: str) -> float:
-    """The share of letters in [0, 1] that a text in the language may have; 1 for a text without letters.
+    """The share in [0, 1] of a text that is in the scripts of a language; 1 for a text without letters.
 
-    Japanese without kana is only taken for Japanese where it is short.
+    A text with kana is not Chinese, and one of some length without them is not Japanese.
     """
     found = scripts(text)
     total = found.total()

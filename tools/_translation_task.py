@@ -6,6 +6,7 @@ Found by rules: where the text to translate stands, then the languages that are 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..types import Span
 from . import _translation_en as en
@@ -41,6 +42,7 @@ _AFTERWARDS = re.compile(
 )
 
 
+@lru_cache(maxsize=64)  # asked again for each sentence of a response
 def translation_task(question: str) -> TranslationTask | None:
     """The translation a question asks for; None where it asks for none, or gives no text to translate."""
     hidden = _QUOTE.sub(lambda match: match[0][0] + _HIDDEN * (len(match[0]) - 2) + match[0][-1], question)
@@ -63,6 +65,8 @@ def translation_task(question: str) -> TranslationTask | None:
     if target and source == target:
         source = None
     source = source or guess(text)
+    if source is None and target != own == "en" and en.SAYS.search(outside):
+        source = own
     return None if source and source == target else TranslationTask(text, span, source, target)
 
 

@@ -18,7 +18,7 @@ from ._translation_task import TranslationTask, translation_task
 
 SUPPORTED, CONTRADICTED = 0.6, 0.4  # probabilities of being right; between them nothing is decided
 PARTS = 8  # sentences or lines that are compared one by one; of more, the first ones
-WHOLE_TOKENS = 150  # a text up to this length is compared as one, where it cannot be compared by its sentences
+PART_TOKENS = 150
 FAULTY = 0.97
 SHOWN_TOKENS = 150
 
@@ -86,7 +86,7 @@ def _covers(context: ToolContext) -> list[Span]:
     task = translation_task(context.question)
     if task is None:
         return []
-    start, end = given_translation(context.response, task.text, task.target)
+    start, end = given_translation(context.response, task.text, _target(context, task))
     return [one.span for one in context.sentences if one.span[0] < end and one.span[1] > start]
 
 
@@ -99,19 +99,19 @@ def _covers(context: ToolContext) -> list[Span]:
     demos=(
         Demo(
             language="en",
-            question="Translate the following German sentence into English: Der Laden öffnet um neun.",
-            response="The shop closes at nine.",
+            question="Translate the following German sentence into English: Das Wasser ist kalt.",
+            response="The water is hot.",
             thought="the question asks for a translation, so the whole response is compared",
             call="translate(sentence=S0)",
-            observation="an independent translation says something else (6% alike): The store opens at nine.",
+            observation="an independent translation says something else (24% alike): The water is cold.",
         ),
         Demo(
             language="zh",
-            question="将以下德语翻译成中文：Der Laden öffnet um neun.",
-            response="商店九点关门。",
+            question="将以下德语翻译成中文：Das Wasser ist kalt.",
+            response="水很热。",
             thought="题目要求翻译，需要比较整个回复",
             call="translate(sentence=S0)",
-            observation="另行翻译的意思不同（相同的概率 6%）：商店九点开门。",
+            observation="另行翻译的意思不同（相同的概率 5%）：水是冷的。",
         ),
     ),
     when=_can_compare,
@@ -131,48 +131,47 @@ async def translate(context: ToolContext, sentence: Sentence) -> ToolResult:
         return _faulty(context, given, found)
     parts = _parts(context, given)
     if not parts:
-        return ToolResult(observation=_TEXTS[context.language]["long"])
+        return ToolResult(observation=_say(context, "long"))
     translator = context.translator or ModelTranslator(context.model, context.language)
     try:
         return await _compare(context, given, parts, translator)
     except ToolError as error:
-        return ToolResult(observation=_TEXTS[context.language]["failed"].format(why=error))
+        return ToolResult(observation=_say(context, "failed", why=error))
 
 
 def _given(context: ToolContext, sentence: Sentence) -> _Given:
-    texts = _TEXTS[context.language]
     if task := translation_task(context.question):
-        target = task.target or _shown_target(context, task)
+        target = _target(context, task)
         if target is None:
-            raise ToolError(texts["unknown"])
+            raise ToolError(_say(context, "unknown"))
         span = given_translation(context.response, task.text, target)
         return _Given(task.text, task.source, context.response[slice(*span)], target, span, task.span)
     claim = translation_claim(sentence.text)
     if claim is None:
-        raise ToolError(texts["none"])
+        raise ToolError(_say(context, "none"))
     offset = sentence.span[0]
     place = (claim.span[0] + offset, claim.span[1] + offset)
     return _Given(claim.text, claim.source, claim.given, claim.target, place, None)
 
 
-def _shown_target(context: ToolContext, task: TranslationTask) -> str | None:
-    """The language to translate into where the question names none: the response's, or that of the detection."""
-    start, end = given_translation(context.response, task.text, None)
-    written = guess(context.response[start:end])
-    candidates = [written] if written else [context.language, "en", "zh"]
-    response = context.response[start:end]
-    for code in (*candidates, context.language):
-        if code and code != task.source and share_written(response, code) > 0.5:
+def _target(context: ToolContext, task: TranslationTask) -> str | None:
+    """The language to translate into; where the question names none, the response's, or that of the detection."""
+    if task.target:
+        return task.target
+    response = context.response[slice(*given_translation(context.response, task.text, None))]
+    written = guess(response)
+    for code in (written,) if written else (context.language, "en", "zh"):
+        if code != task.source and share_written(response, code) > 0.5:
             return code
     return context.language if context.language != task.source else None
 
 
 def _faulty(context: ToolContext, given: _Given, found: Fault) -> ToolResult:
-    texts, values = _TEXTS[context.language], found._asdict()
+    expected, other = found.expected, found.found
     if found.kind == "language":
-        values["expected"] = name_of(found.expected, context.language)
-        values["found"] = name_of(found.found, context.language) if found.found else texts["another"]
-    observation = texts[found.kind].format(**values)
+        expected = name_of(expected, context.language)
+        other = name_of(other, context.language) if other else _say(context, "another")
+    observation = _say(context, found.kind, expected=expected, found=other)
     evidence = Evidence(source="response", text=given.translation, span=given.span, score=1 - FAULTY)
     return ToolResult(observation=observation, label="contradicted", confidence=FAULTY, evidence=(evidence,))
 
@@ -182,11 +181,11 @@ def _parts(context: ToolContext, given: _Given) -> list[tuple[str, str]]:
     whole, or nothing where that is too long to judge."""
     by_sentence = [[one.text for one in split(text)] for text in (given.text, given.translation)]
     by_line = [list(filter(str.strip, text.splitlines())) for text in (given.text, given.translation)]
-    for texts, translations in (by_sentence, by_line):
-        if len(texts) == len(translations) > 1:
+    for texts, translations in (by_sentence, by_line, ([given.text], [given.translation])):
+        short = all(context.model.count_tokens(part) <= PART_TOKENS for part in (*texts, *translations))
+        if short and texts and len(texts) == len(translations):
             return list(zip(texts, translations, strict=True))
-    tokens = max(map(context.model.count_tokens, (given.text, given.translation)))
-    return [(given.text, given.translation)] if tokens <= WHOLE_TOKENS else []
+    return []
 
 
 async def _compare(
