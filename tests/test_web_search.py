@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from haluagent.tools._found import agreement
 from haluagent.tools.web_search import READ, web_search
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
@@ -101,6 +102,20 @@ def test_an_answer_that_agrees_is_not_contradicted(call: Any) -> None:
 def test_a_passage_about_something_else_contradicts_nothing(call: Any, text: str) -> None:
     result, _ = call(Found(passage(text)), against(0.99))
     assert (result.label, result.evidence) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("own", "claim", "share"),
+    [
+        ("three months", "The notice period is six months.", 0.0),
+        ("three months", "The notice period is 3 months.", 0.5),  # the words; the number is the same
+        ("three months", "The notice period is three months.", 1.0),
+        ("the Elbe", "It is the Elbe.", 1.0),
+        ("the Elbe", "It is the Rhine.", 0.0),
+    ],
+)
+def test_how_far_an_answer_agrees(own: str, claim: str, share: float) -> None:
+    assert agreement(own, claim, "How long is the notice period?") == share
 
 
 def test_any_passage_may_support(call: Any) -> None:

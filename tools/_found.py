@@ -9,6 +9,7 @@ from ..types import Evidence, Sentence, Span
 from ._calibration import MENTIONS
 from ._instructions import without_orders
 from ._judge import NUMBER_MISSING, Source, answer_anew, ask, mentions, wording_of
+from ._numbers import find_numbers
 from ._passages import best_windows, missing_numbers, quoted
 from ._words import words
 
@@ -87,10 +88,18 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     anew, agrees = "", None
     if _answers(sentence) and judged.calibrated:
         anew = await answer_anew(context, window)
-        own = words(anew)
-        if own and own <= words(window):  # what the passage does not have is the model's own
-            agrees = share(own - asked_words(context.question) or own, words(sentence.claim))
+        if words(anew) and words(anew) <= words(window):  # what the passage does not have is the model's own
+            agrees = agreement(anew, sentence.claim, context.question)
     return Found(result, source, place, supported, window, judged.silent, anew, agrees, missing)
+
+
+def agreement(own: str, claim: str, question: str) -> float:
+    """How much of a passage's own answer a sentence has, in [0, 1]: none where both have numbers, and other ones; else
+    the share of the answer's words apart from those of the question."""
+    numbers, stated = ({number.value for number in find_numbers(text)} for text in (own, claim))
+    if numbers and stated and not numbers & stated:
+        return 0.0
+    return share(words(own) - asked_words(question) or words(own), words(claim))
 
 
 def _answers(sentence: Sentence) -> bool:
