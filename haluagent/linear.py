@@ -12,6 +12,7 @@ from .events import Found
 from .limits import BudgetExceeded, Meter
 from .prompts import render
 from .protocols import Message
+from .registry import Tool
 from .types import MemoryEntry, Sentence, Step, Stop
 
 TURN_TOKENS = 200
@@ -27,7 +28,7 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
     for sentence in task.sentences:
         detective.emit(Found(sentence=sentence))
     pointers = ["S0", *(sentence.name for sentence in task.sentences)]
-    grammar = wire.grammar(list(detective.registry), pointers, task.language)
+    grammar = wire.grammar(await asyncio.to_thread(_useful, detective, model), pointers, task.language)
     await asyncio.to_thread(leave_to_whole, detective, model)
     messages: list[Message] = task.opening()
     format_errors = 0
@@ -41,13 +42,18 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
             grammar=grammar,
             max_tokens=TURN_TOKENS,
         )
+        turn = None
         try:
             turn = wire.parse(generation.text, generation.truncated)
             sentence_of_turn = _pointed(detective, turn, model)
         except FormatError as error:
             format_errors += 1
+            thought, call = (turn.thought, turn.call) if turn else (generation.text, None)
+            rejected = call is not None
             detective.keep(
-                Step(sentence=None, thought=generation.text, call=None, result=None, error=str(error), usage=generation.usage)
+                Step(
+                    sentence=None, thought=thought, call=call, result=None, error=str(error), rejected=rejected, usage=generation.usage
+                )
             )
             if format_errors > limits.format_errors:
                 stop = "format_errors"
@@ -68,6 +74,14 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
         if sentence.index not in detective.memory:
             detective.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
     return stop
+
+
+def _useful(detective: Detective, model: Meter) -> list[Tool]:
+    """The system tools, and those that have something to decide about a sentence or the whole response."""
+    context = detective.context(model)
+    units = [*detective.task.sentences, context.sentence(0)]
+    fits = detective.registry.fits
+    return [item for item in detective.registry if item.system or any(fits(item, context, unit) for unit in units)]
 
 
 def _check_room(messages: list[Message], model: Meter) -> None:
