@@ -251,10 +251,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = getattr(metafunc.module, "BACKENDS", ("docker", "bubblewrap"))
         marks = {"docker": pytest.mark.docker, "bubblewrap": pytest.mark.bubblewrap, "watched": pytest.mark.bubblewrap}
         backends = [pytest.param(name, marks=marks[name]) for name in names]
-        metafunc.parametrize("arena", backends, indirect=True, scope="session")
+        metafunc.parametrize("arena", backends, indirect=True, scope="module")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def arena(request: pytest.FixtureRequest, secret: Secret) -> Iterator[Arena]:
     """A backend's sandbox for all attacks on it. At its end the host must be as it was."""
     before = _host()
