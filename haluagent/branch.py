@@ -115,9 +115,8 @@ def fitting_tools(detective: Detective, sentence: Sentence, model: Meter) -> tup
     Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
     `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`
     where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
-    without one they are offered alone, since a question and a response seldom decide anything.
-    Where the response as a whole is code or the like (`Tool.covers`), the tools
-    that read it as such go before those that read it as prose.
+    without one they are offered alone, since a question and a response seldom decide anything. Where the response as
+    a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read it as prose.
     """
     context = detective.context(model)
     tools = [item for item in detective.registry if not item.system and detective.registry.fits(item, context, sentence)]

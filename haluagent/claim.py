@@ -1,12 +1,11 @@
 """Whether a sentence claims anything. A model that may end a check would rather do so: its word for it is put to the
 test."""
 
-import math
-
 from .limits import Meter
 from .prompts import conversation
 from .task import Task
 from .tokens import clip
+from .tools._calibration import log_odds
 from .types import Language, Sentence
 
 CLAIM_TOKENS = 300
@@ -28,6 +27,5 @@ async def is_claim(task: Task, sentence: Sentence, model: Meter) -> bool:
             turned=turned,
         )
         choice = await model.choose(messages, ["A", "B"])
-        yes = min(max(choice.probabilities["B" if turned else "A"], 1e-6), 1 - 1e-6)
-        odds += math.log(yes / (1 - yes)) / 2
+        odds += log_odds(choice.probabilities["B" if turned else "A"]) / 2
     return odds > CLAIMS[task.language]

@@ -66,6 +66,8 @@ def worth_reading(context: ToolContext, sentence: Sentence, results: list[Search
     near = []
     for result in results:
         found = words(f"{result.title} {text_of(result)}")
+        if not without_orders(text_of(result)).strip():  # nothing to read, or nothing but orders
+            continue
         if share(said, found) >= RELATED or share(asked, found) >= ABOUT_QUESTION:
             near.append((len((asked | said) & found), result))
     return [result for _, result in sorted(near, key=lambda item: -item[0])]
