@@ -215,7 +215,12 @@ class _Branch:
         )
 
     async def next_turn(self) -> wire.Turn | None:
-        """The model's next readable turn, with its errors shown to it; None where they were too many."""
+        """The only turn that is possible, or else the model's next readable one, with its errors shown to it; None where
+        they were too many."""
+        self.turn_began = self.model.usage
+        if call := await asyncio.to_thread(self.obvious_call):
+            return wire.Turn(thought=render("reason", self.language, kind="only_tool", detail=""), call=call)
+        await self.model.warm(self.detective.task.system)
         while True:
             self.turn_began = self.model.usage
             generation = await self.model.generate(
@@ -241,6 +246,12 @@ class _Branch:
                 if self.format_errors > self.detective.limits.format_errors:
                     return None
                 self.reply(generation.text, str(error))
+
+    def obvious_call(self) -> ToolCall | None:
+        """The call to make where the one tool that is offered can be called in one way only, and has not failed."""
+        if len(self.offered) != 1 or self.failed[self.offered[0].name]:
+            return None
+        return self.detective.registry.obvious(self.offered[0], self.detective.context(self.model), self.sentence)
 
     def allowed(self, turn: wire.Turn) -> wire.Turn:
         """The turn, where it calls a tool that is offered, about this sentence. A grammar makes it so; an endpoint

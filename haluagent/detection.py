@@ -90,7 +90,6 @@ class Run:
         """Check everything within the limits. Only cancellation leaves this early."""
         try:
             async with asyncio.timeout(self.budget.seconds_left()):
-                await self.meter().warm(self.task.system)
                 if self.strategy == "linear":
                     self.stop = await transcript(self.detective, self.meter())
                 else:

@@ -30,6 +30,7 @@ async def transcript(detective: Detective, model: Meter) -> Stop:
     pointers = ["S0", *(sentence.name for sentence in task.sentences)]
     grammar = wire.grammar(await asyncio.to_thread(_useful, detective, model), pointers, task.language)
     await asyncio.to_thread(leave_to_whole, detective, model)
+    await model.warm(task.system)
     messages: list[Message] = task.opening()
     format_errors = 0
     stop: Stop = "step_limit"

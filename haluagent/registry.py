@@ -62,6 +62,10 @@ def _nothing(context: ToolContext) -> Sequence[Span]:
     return ()
 
 
+def _model_decides(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Tool:
     """A function with what the model must know of it.
@@ -71,7 +75,8 @@ class Tool:
     A `general` tool fits any statement; it is offered where no specific one has something to decide. An `external`
     one looks outside of what was given, so it comes after those that read the reference, where there is one.
     `covers(context)` gives the spans of the response that the tool judges as part of the whole (index 0), such as code:
-    sentences inside them claim nothing by themselves.
+    sentences inside them claim nothing by themselves. `obvious(context, sentence)` gives the arguments where there is only
+    one way to call the tool, else None: a tool that is offered alone is then called without asking the model.
     """
 
     name: str
@@ -85,6 +90,7 @@ class Tool:
     general: bool = False
     external: bool = False
     covers: Callable[[ToolContext], Sequence[Span]] = field(default=_nothing, repr=False)
+    obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = field(default=_model_decides, repr=False)
 
     def signature(self) -> str:
         """As shown to the model: `calculator(sentence, formula="")`."""
@@ -105,6 +111,7 @@ def tool(
     general: bool = False,
     external: bool = False,
     covers: Callable[[ToolContext], Sequence[Span]] = _nothing,
+    obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = _model_decides,
 ) -> Callable[[Callable[..., Awaitable[ToolResult]]], Tool]:
     """Make a tool of an async function `(context: ToolContext, **arguments) -> ToolResult`.
 
@@ -114,7 +121,9 @@ def tool(
     """
 
     def wrap(function: Callable[..., Awaitable[ToolResult]]) -> Tool:
-        return make_tool(function, name or function.__name__, description, tuple(demos), when, system, general, external, covers)
+        return make_tool(
+            function, name or function.__name__, description, tuple(demos), when, system, general, external, covers, obvious
+        )
 
     return wrap
 
@@ -129,12 +138,13 @@ def make_tool(
     general: bool = False,
     external: bool = False,
     covers: Callable[[ToolContext], Sequence[Span]] = _nothing,
+    obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = _model_decides,
 ) -> Tool:
     if not _is_plain_identifier(name):
         raise ConfigError(f"tool {name!r}: the name must be a Python identifier of ASCII letters, digits and _")
     if not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: make the function async (async def {name}(context, ...))")
-    for part, what in ((when, "when"), (covers, "covers")):
+    for part, what in ((when, "when"), (covers, "covers"), (obvious, "obvious")):
         if not callable(part) or inspect.iscoroutinefunction(part):
             raise ConfigError(f"tool {name}: make {what} a plain function (def, not async def)")
     _check_texts(name, description, demos, system)
@@ -145,7 +155,9 @@ def make_tool(
         for key, parameter in parameters.items()
     }
     arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    item = Tool(name, dict(description), demos, function, arguments, parameters, when, system, general, external, covers)
+    item = Tool(
+        name, dict(description), demos, function, arguments, parameters, when, system, general, external, covers, obvious
+    )
     # Imported here, because what reads a call stands above the registry.
     from .demos import check_demos
 
@@ -304,6 +316,16 @@ class Registry:
             except Exception as error:
                 self._broke(item, "covers", error)
         return found
+
+    def obvious(self, item: Tool, context: ToolContext, sentence: Sentence) -> ToolCall | None:
+        """The only call that a tool can be given about a sentence; None where there are several. An `obvious` that raises
+        leaves it to the model."""
+        try:
+            arguments = item.obvious(context, sentence)
+        except Exception as error:
+            logger.warning("the tool %s: its `obvious` failed: %s", item.name, _describe(error))
+            return None
+        return None if arguments is None else ToolCall(name=item.name, arguments=arguments)
 
     def _broke(self, item: Tool, part: str, error: Exception) -> None:
         if item.name not in self._broken:  # once, not for every sentence

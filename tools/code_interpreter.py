@@ -64,6 +64,7 @@ def _covers(context: ToolContext) -> list[Span]:
     ],
     when=_has_code,
     covers=_covers,
+    obvious=lambda context, sentence: {"sentence": sentence.name},
 )
 async def code_interpreter(context: ToolContext, sentence: Sentence) -> ToolResult:
     """Run the code of the whole response; `sentence` only says where the model looked.

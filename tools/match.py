@@ -1,6 +1,6 @@
 """`match`: a sentence compared with the reference, the question, or the rest of the response."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import ToolError
 from ..protocols import ToolContext
@@ -52,6 +52,12 @@ def _can_match(context: ToolContext, sentence: Sentence) -> bool:
     return sentence.index > 0 and (context.reference is not None or len(context.sentences) > 1)
 
 
+def _the_reference(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
+    """A response of one sentence has nothing else to be compared with than its reference."""
+    alone = context.reference is not None and len(context.sentences) == 1
+    return {"sentence": sentence.name, "context": "reference"} if alone else None
+
+
 @tool(
     description={
         "en": 'compares a statement of fact with a text: context="reference" where a reference is given, else '
@@ -81,6 +87,7 @@ def _can_match(context: ToolContext, sentence: Sentence) -> bool:
     ),
     when=_can_match,
     general=True,
+    obvious=_the_reference,
 )
 async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -> ToolResult:
     """Judge `sentence` against the reference, the question, or the response before it.

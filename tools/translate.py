@@ -116,6 +116,7 @@ def _covers(context: ToolContext) -> list[Span]:
     ),
     when=_can_compare,
     covers=_covers,
+    obvious=lambda context, sentence: {"sentence": sentence.name},
 )
 async def translate(context: ToolContext, sentence: Sentence) -> ToolResult:
     """Compare the translation that the question asks for, or that `sentence` states, with an independent one.

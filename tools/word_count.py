@@ -59,6 +59,7 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
         ),
     ],
     when=_can_decide,
+    obvious=lambda context, sentence: {"sentence": sentence.name},
 )
 async def word_count(context: ToolContext, sentence: Sentence, length: int | None = None) -> ToolResult:
     """Count the whole response and compare with the length the question asks for, in the question's unit.
