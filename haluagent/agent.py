@@ -1,11 +1,13 @@
 """The public face: `HaluAgent`, from Python, from a notebook, from the command line."""
 
 import asyncio
+import copy
 import queue
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import Any, Literal
 
 from . import language as languages
@@ -136,17 +138,28 @@ class HaluAgent:
         self._prepare()
         return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
 
+    def searching(self, search: SearchProvider) -> "HaluAgent":
+        """The same agent with another search."""
+        other = copy.copy(self)
+        other.services = replace(self.services, search=search)
+        other._loop, other._loop_lock = None, threading.Lock()
+        return other
+
     def close(self) -> None:
         """Free the connections and the background thread. The agent can be used again afterwards."""
         with self._loop_lock:
             loop, self._loop = self._loop, None
         if loop is not None:
-            for part in (self.model, *vars(self.services).values()):
-                aclose = getattr(part, "aclose", None)
-                if aclose is not None:
-                    with suppress(Exception):
-                        loop.run(aclose())
+            loop.run(self.aclose())
             loop.stop()
+
+    async def aclose(self) -> None:
+        """Free the connections that belong to the running event loop."""
+        for part in (self.model, *vars(self.services).values()):
+            aclose = getattr(part, "aclose", None)
+            if aclose is not None:
+                with suppress(Exception):
+                    await aclose()
 
     def __enter__(self) -> "HaluAgent":
         return self

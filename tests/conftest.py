@@ -1,9 +1,13 @@
 """Shared fakes: a scripted model for the loop's logic. Whatever could be real is real elsewhere."""
 
+import json
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +94,70 @@ def scripted() -> type[ScriptedModel]:
     return ScriptedModel
 
 
+class ScriptedEndpoint(ThreadingHTTPServer):
+    """An OpenAI-compatible server on loopback. `say(messages)` gives the text, and "Yes" or "A" has 0.9 of a choice.
+    Counts its chat requests; `fail` makes it answer 500 to those."""
+
+    daemon_threads = True
+
+    def __init__(self, say: Callable[[Sequence[Message]], str]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.say = say
+        self.chats = 0
+        self.fail = False
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def close(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ScriptedEndpoint
+
+    def do_GET(self) -> None:
+        self._answer(200, {"data": [{"id": "scripted"}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.chats += 1
+        if self.server.fail:
+            return self._answer(500, {"error": {"message": "out of order"}})
+        choice: dict[str, Any] = {"finish_reason": "stop"}
+        if body.get("logprobs"):
+            best = [{"token": token, "logprob": -0.105} for token in ("Yes", "A", "是")]
+            other = [{"token": token, "logprob": -2.303} for token in ("No", "B", "否")]
+            choice |= {"message": {"content": "A"}, "logprobs": {"content": [{"top_logprobs": best + other}]}}
+        else:
+            choice |= {"message": {"content": self.server.say(body["messages"])}}
+        prompt = sum(len(message["content"]) for message in body["messages"]) // 4
+        usage = {"prompt_tokens": prompt, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": prompt // 2}}
+        return self._answer(200, {"choices": [choice], "usage": usage})
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    """A server that lets the calculator check every sentence."""
+    server = ScriptedEndpoint(ScriptedModel.calculate)
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def make_context() -> Callable[..., ToolContext]:
     """A ToolContext over a question and a response whose sentences are given or cut by `split`."""
@@ -119,7 +187,7 @@ def make_context() -> Callable[..., ToolContext]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests with real parts run where HALUAGENT_TEST_<MARK>=1 says so; elsewhere they are left out, in sight."""
-    parts = {"engine": "the embedded model", "docker": "a Docker engine", "bubblewrap": "bubblewrap"}
+    parts = {"engine": "the embedded model", "docker": "a Docker engine", "bubblewrap": "bubblewrap", "browser": "Chromium", "ray": "Ray"}
     for mark, part in parts.items():
         variable = f"HALUAGENT_TEST_{mark.upper()}"
         if os.environ.get(variable) == "1":

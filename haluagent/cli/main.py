@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from haluagent import __version__
+from haluagent.cli.batch import batch
 from haluagent.cli.bench import app as bench_app
 from haluagent.cli.chat import chat
 from haluagent.cli.detect import detect
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command()(detect)
 app.command()(chat)
+app.command()(batch)
 app.add_typer(tools_app, name="tools")
 app.add_typer(model_app, name="model")
 app.add_typer(index_app, name="index")

@@ -8,6 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
+    from haluagent.protocols import Model
 
 LanguageChoice = Literal["auto", "en", "zh"]
 Strategy = Literal["branches", "linear"]
@@ -65,8 +66,8 @@ class AgentOptions:
     tools: tuple[Path, ...] = ()
 
 
-def make_agent(options: AgentOptions) -> "HaluAgent":
-    """Raises ConfigError where no such agent can be made."""
+def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgent":
+    """An agent on `model`, or on what the options say. Raises ConfigError where no such agent can be made."""
     # Imported here, because `--help` must not wait for it.
     from haluagent.agent import HaluAgent, Limits
     from haluagent.plugins import load_file
@@ -74,7 +75,7 @@ def make_agent(options: AgentOptions) -> "HaluAgent":
 
     limits = {"steps": options.max_steps, "tokens": options.max_tokens, "seconds": options.max_seconds}
     return HaluAgent(
-        options.model,
+        model or options.model,
         base_url=options.base_url,
         api_key=options.api_key,
         strategy=options.strategy,

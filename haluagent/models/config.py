@@ -29,18 +29,22 @@ class Settings(Record):
     search: SearchSettings = SearchSettings()
 
 
-def resolve(model: str | None = None, base_url: str | None = None, api_key: str | None = None) -> Model:
+def resolve(
+    model: str | None = None, base_url: str | None = None, api_key: str | None = None, concurrency: int | None = None
+) -> Model:
     """The model to use: arguments first, then `HALUAGENT_BASE_URL`, `HALUAGENT_MODEL` and `HALUAGENT_API_KEY`,
     then the config file, then the embedded default.
 
     With a base URL it is that endpoint, which is asked once what it is. Without one, `model` is a path to a
-    GGUF file or the name of embedded weights. Raises `ConfigError` where the settings name no model that
+    GGUF file or the name of embedded weights. `concurrency` is the number of requests it is sent at a time. Raises `ConfigError` where the settings name no model that
     there is, and `ModelError` where the endpoint does not answer.
     """
     file = read_settings()
+    if concurrency is not None:
+        file = file.model_copy(update={"concurrency": concurrency})
     base_url = base_url or os.environ.get("HALUAGENT_BASE_URL")
     if base_url and base_url != file.base_url:
-        file = Settings()
+        file = Settings(concurrency=concurrency)
     base_url = base_url or file.base_url
     model = model or os.environ.get("HALUAGENT_MODEL") or file.model
     if base_url is None:

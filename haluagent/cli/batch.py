@@ -1,0 +1,96 @@
+"""`haluagent batch`: check a file of items."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.options import (
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    ClosedBook,
+    FetchPages,
+    IndexOption,
+    MaxQueries,
+    MaxSeconds,
+    MaxSteps,
+    MaxTokens,
+    ModelName,
+    NoReflect,
+    SandboxOption,
+    SearchOption,
+    StrategyOption,
+    ToolFiles,
+)
+
+FAILED = 3
+
+
+def batch(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="JSON lines, each {question, response, reference?, id?}.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="JSON lines of results; continued if it exists.")],
+    endpoint: Endpoints = None,
+    in_flight: InFlight = None,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check lines again that failed.")] = False,
+    limit: MaxItems = None,
+    token_budget: TokenBudget = None,
+    second_budget: SecondBudget = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    closed_book: ClosedBook = False,
+    strategy: StrategyOption = "branches",
+    max_steps: MaxSteps = None,
+    max_tokens: MaxTokens = None,
+    max_seconds: MaxSeconds = None,
+    no_reflect: NoReflect = False,
+    sandbox: SandboxOption = "auto",
+    search: SearchOption = "auto",
+    index: IndexOption = None,
+    fetch_pages: FetchPages = False,
+    max_queries: MaxQueries = None,
+    tools: ToolFiles = None,
+) -> None:
+    """Check every line of a file. The same command goes on where it was stopped.
+
+    Exit code: 0 all lines are in OUT and were checked, 3 some of them failed or a budget ended it, 2 something was given
+    wrongly, 130 stopped with Ctrl-C.
+    """
+    from haluagent import batch as batches
+    from haluagent.bulk import Bounds
+    from haluagent.cli.counting import counting
+    from haluagent.errors import ConfigError
+
+    if not source.is_file():
+        raise ConfigError(f"{source} is not there: give a file of JSON lines, each {{question, response, reference?, id?}}")
+    options = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, strategy=strategy, closed_book=closed_book,
+        max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, reflect=not no_reflect, sandbox=sandbox,
+        search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries, tools=tuple(tools or ()),
+    )  # fmt: skip
+    agents, at_once = make_agents(options, endpoint or [], in_flight)
+    total = sum(1 for _ in batches.lines(source))
+    done = len(batches.finished(out, retry_errors)) if out.exists() else 0
+    found = failed = tokens = 0
+    with counting() as show:
+
+        def progress(row: "batches.BatchRow") -> None:
+            nonlocal done, found, failed, tokens
+            done += 1
+            found += row.hallucination is True
+            failed += row.error is not None
+            tokens += row.usage.evaluated_tokens + row.usage.generated_tokens
+            show(done, total, f"{tokens} tokens, {found} with a hallucination, {failed} failed")
+
+        show(done, total, "")
+        bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
+        ended = batches.run(
+            source, out, agents, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
+        )
+    if ended:
+        typer.echo(f"stopped at {ended}: {done} of {total} lines are in {out}; the same command goes on from there", err=True)
+    if failed:
+        typer.echo(f"{failed} lines failed: see `error` in {out}; --retry-errors checks them again", err=True)
+    raise typer.Exit(FAILED if ended or failed else 0)

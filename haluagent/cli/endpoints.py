@@ -1,0 +1,41 @@
+"""The agents of a command that checks many items: one for each endpoint."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haluagent.cli.options import AgentOptions, make_agent
+
+if TYPE_CHECKING:
+    from haluagent.agent import HaluAgent
+
+IN_FLIGHT = 8  # at an endpoint; the embedded engine on a few cores gains nothing from several
+
+Endpoints = Annotated[
+    list[str] | None,
+    typer.Option("--endpoint", metavar="URL", help="An OpenAI-compatible endpoint. Several share the work."),
+]
+InFlight = Annotated[int | None, typer.Option(min=1, help="Items checked at a time, at each endpoint.")]
+MaxItems = Annotated[int | None, typer.Option(min=1, help="Stop after so many items.")]
+TokenBudget = Annotated[int | None, typer.Option(min=1, help="Stop after so many tokens evaluated and generated.")]
+SecondBudget = Annotated[float | None, typer.Option(min=0.001, help="Stop after so many seconds.")]
+
+
+def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | None) -> "tuple[list[HaluAgent], int]":
+    """An agent for each endpoint, or for what the settings say where none is given, and how many items each checks at a
+    time. Sentences of one item are checked in turn: so they find their shared prefix in the endpoint's cache.
+
+    Raises ConfigError and ModelError where an agent cannot be made, and ConfigError where endpoints serve different models.
+    """
+    from haluagent.errors import ConfigError
+    from haluagent.models import resolve
+
+    models = [
+        resolve(options.model, base_url=url, api_key=options.api_key, concurrency=in_flight or (IN_FLIGHT if url else None))
+        for url in endpoints or [options.base_url or ""]
+    ]
+    if len(names := {model.name for model in models}) > 1:
+        raise ConfigError(f"the endpoints serve different models ({', '.join(sorted(names))}): name one with --model")
+    agents = [make_agent(replace(options, concurrency=options.concurrency or 1), model) for model in models]
+    return agents, in_flight or getattr(models[0], "concurrency", 1)
