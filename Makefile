@@ -1,7 +1,7 @@
 PYTHON ?= python3
 DEMO := .venv
 TEST := .venv-test
-SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py tools/*.py prompts/*.py prompts/*.jinja2 sandbox/*.py)
+SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py haluagent/*/*/*.py haluagent/bench/report.* tools/*.py prompts/*.py prompts/*.jinja2 sandbox/*.py)
 
 # Tests with real parts run where the part is set up; a variable set to 1 demands them, any other value leaves them out.
 HALUAGENT_TEST_ENGINE ?= 1
@@ -11,7 +11,11 @@ endif
 ifndef HALUAGENT_TEST_BUBBLEWRAP
 HALUAGENT_TEST_BUBBLEWRAP := $(shell bwrap --unshare-all --ro-bind / / true 2>/dev/null && echo 1)
 endif
-export HALUAGENT_TEST_ENGINE HALUAGENT_TEST_DOCKER HALUAGENT_TEST_BUBBLEWRAP
+ifndef HALUAGENT_TEST_BROWSER
+HALUAGENT_TEST_BROWSER := $(shell command -v chromium >/dev/null 2>&1 && echo 1)
+endif
+HALUAGENT_TEST_RAY ?= 1
+export HALUAGENT_TEST_ENGINE HALUAGENT_TEST_DOCKER HALUAGENT_TEST_BUBBLEWRAP HALUAGENT_TEST_BROWSER HALUAGENT_TEST_RAY
 
 .PHONY: demo installed test clean
 
@@ -40,6 +44,7 @@ test: installed
 	haluagent-sandbox; 'haluagent sandbox build' makes it."
 	@test "$(HALUAGENT_TEST_BUBBLEWRAP)" = 1 || echo "Left out: tests in bubblewrap. bwrap is not installed, or may not \
 	make namespaces here."
+	@test "$(HALUAGENT_TEST_BROWSER)" = 1 || echo "Left out: tests in a browser. There is no chromium."
 	HALUAGENT_TEST_INSTALLED=1 $(TEST)/bin/pytest
 
 $(TEST)/bin/python: pyproject.toml

@@ -18,9 +18,9 @@ from haluagent.bench.curve_report import report
 from haluagent.bench.curves import Curve, fitted, mention, present
 from haluagent.bench.fit import calibration_error, log_loss, logistic, sigmoid
 from haluagent.bench.pairs import Pair
-from haluagent.bench.run import read
 from haluagent.cli.main import app
 from haluagent.errors import ConfigError
+from haluagent.journal import read_lines as read
 from haluagent.protocols import Message
 
 NAMES = ["Aarhus", "Bergen", "Cadiz", "Dresden", "Esbjerg", "Faro", "Genoa", "Haarlem", "Izmir", "Jena"]

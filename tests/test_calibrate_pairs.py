@@ -11,7 +11,7 @@ from haluagent.bench.claims import premise
 from haluagent.bench.pairs import USES, Pair, make
 from haluagent.bench.passages import Asked, Passage, Search
 from haluagent.bench.perturb import asks, names, replace_name, replace_number, shortened, statement
-from haluagent.bench.report import auroc
+from haluagent.bench.scores import auroc
 from haluagent.errors import ConfigError
 
 CITIES = ["Aarhus", "Bergen", "Cadiz", "Dresden", "Esbjerg", "Faro", "Genoa", "Haarlem", "Izmir", "Jena"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from ..journal import Journal, read_lines
 from ..limits import Budget, Limits, Meter
 from ..protocols import Choice, Generation, Message, Model, SearchResult, ToolContext
 from ..registry import Registry
@@ -23,7 +24,6 @@ from ..tools._words import words
 from ..tools.web_search import web_search
 from ..types import Language, Sentence
 from .pairs import Pair
-from .run import read
 
 
 def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None] = print) -> None:
@@ -31,21 +31,19 @@ def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str]
 
     Raises ConfigError where `out` holds the judgements of another model, ModelError where the endpoint failed.
     """
-    rows = read(out) if out.exists() else []
+    rows = read_lines(out) if out.exists() else []
     if other := {row["model"] for row in rows} - {model.name}:
         raise ConfigError(f"{out} holds judgements of {', '.join(other)}: name another file for {model.name}")
     done = {row["id"] for row in rows}
-    out.parent.mkdir(parents=True, exist_ok=True)
     asyncio.run(_run(model, [pair for pair in pairs if pair.id not in done], out, progress))
 
 
 async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None]) -> None:
     registry = default_registry()
-    with out.open("a", encoding="utf-8") as file:
+    with Journal(out) as journal:
         for position, pair in enumerate(pairs, start=1):
             row = await _judge(pair, model, registry)
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            file.flush()
+            journal.append(json.dumps(row, ensure_ascii=False))
             progress(f"{position}/{len(pairs)} {pair.id} log-odds {sum(row['odds']) / 2:+.2f}")
     aclose = getattr(model, "aclose", None)
     if aclose is not None:

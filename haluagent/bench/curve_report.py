@@ -8,7 +8,7 @@ from ..tools.match import CLEAR, CONTRADICTED, SUPPORTED
 from .curves import Curve, Row, deciding, fitted, mention, odds, present
 from .fit import calibration_error, log_loss
 from .passages import LANGUAGES
-from .report import auroc
+from .scores import auroc
 
 Key = tuple[str, str]
 

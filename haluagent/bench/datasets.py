@@ -1,97 +1,74 @@
-"""Labelled sets as files of JSON lines, read into one form. Gold answers stay out of what the agent is shown."""
+"""The items of the labelled sets. Gold answers stay out of what a method is shown."""
 
 import json
-from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
 
 from ..errors import ConfigError
-from ..types import Record
+from ..models.store import install
+from .fetch import PUBLIC, Hosts, fetch
+from .items import Item
+from .published import DATASETS, Dataset
+from .readers import file_of, texts
+
+__all__ = ["DATASETS", "Dataset", "files", "find", "load", "passages", "table"]
 
 
-class Claim(Record):
-    """A sentence of the response with its own gold label: True where it is a hallucination."""
-
-    text: str
-    wrong: bool | None
-
-
-class Item(Record):
-    """One text to check. `wrong` is the gold label of the whole response: True where it holds a hallucination."""
-
-    id: str
-    question: str
-    response: str
-    reference: str | None = None
-    wrong: bool
-    claims: tuple[Claim, ...] = ()
+def find(name: str) -> Dataset:
+    """The set of that name. Raises ConfigError with the known names, the nearest first."""
+    if name in DATASETS:
+        return DATASETS[name]
+    written = name.lower().replace("-", "_").replace(" ", "_")
+    known = sorted(DATASETS, key=lambda one: -SequenceMatcher(None, written, one).ratio())
+    raise ConfigError(f"there is no dataset {name!r}; known are {', '.join(known)}")
 
 
-def _judged(row: dict[str, Any], number: int) -> Item:
-    identifier = row.get("id", row.get("question_id", number))
-    return Item(id=f"{number}:{identifier}", question=row["question"], response=str(row["answer"]), wrong=row["judge"] == 1)
+def load(name: str, data: Path | None = None, hosts: Hosts = PUBLIC) -> list[Item]:
+    """The items of a set: from the files in the directory `data`, or without one from those of its source, fetched into
+    the cache. Raises ConfigError naming the set, the file, or the row and field that is not as expected."""
+    directory = _directory(find(name), data, hosts)
+    items = list(find(name).read(directory))
+    if not items:
+        raise ConfigError(f"{directory} holds no item of {name}: give the published file of the set")
+    return items
 
 
-def _date(row: dict[str, Any], number: int) -> Item | None:
-    return _judged(row, number) if "共有多少天" in row["question"] else None
+def files(name: str, data: Path | None = None, hosts: Hosts = PUBLIC) -> list[Path]:
+    """The files that `load` reads. Raises ConfigError as `load` does."""
+    directory = _directory(find(name), data, hosts)
+    return [file_of(directory, Path(source.file).stem) for source in find(name).sources]
 
 
-def _translation(row: dict[str, Any], number: int) -> Item | None:
-    return _judged(row, number) if "翻译" in row["question"] else None
-
-
-def _with_knowledge(row: dict[str, Any], number: int) -> Item:
-    return _judged(row, number).model_copy(update={"reference": row["knowledge"]})
-
-
-def _math_claims(row: dict[str, Any], number: int) -> Item | None:
-    """FacTool's claims, one a line, as in the HaluAgent paper: "we consider each claim as a sentence"."""
-    claims = [
-        Claim(
-            text=f"{claim['claim']['math_calculation']} = {claim['claim']['calculated_answer']}".replace("\n", " "),
-            wrong=not claim["label"] if isinstance(claim["label"], bool) else None,
-        )
-        for claim in row["claims"]
-    ]
-    if not claims:
+def passages(name: str, folder: Path, data: Path | None = None, hosts: Hosts = PUBLIC) -> Path | None:
+    """A file of JSON lines in `folder` with the passages of a set under `text`, and nothing else of its rows: they can be
+    indexed as they are. None where the set has none. Raises ConfigError as `load` does."""
+    field = find(name).passages
+    if field is None:
         return None
-    wrong = any(claim.wrong for claim in claims)
-    response = "\n".join(claim.text for claim in claims)
-    return Item(id=str(number), question=row["prompt"], response=response, wrong=wrong, claims=tuple(claims))
+    target = folder / f"{name}.passages.jsonl"
+    found = (text for path in files(name, data, hosts) for text in texts(path, field))
+    unfinished = target.with_name(f".{target.name}.part")
+    unfinished.write_text("".join(json.dumps({"text": text}) + "\n" for text in found), encoding="utf-8")
+    install(unfinished, target)
+    return target
 
 
-READERS: dict[str, tuple[str, Callable[[dict[str, Any], int], Item | None]]] = {
-    "ape210k": ("ape210k.jsonl", _judged),
-    "wordcnt": ("wordcnt.jsonl", _judged),
-    "date": ("translation_date.jsonl", _date),
-    "translation": ("translation_date.jsonl", _translation),
-    "humaneval": ("humaneval.jsonl", _judged),
-    "webqa": ("webqa.jsonl", _judged),
-    "halueval_qa": ("halueval_qa.jsonl", _with_knowledge),
-    "factool_math": ("factool_math.jsonl", _math_claims),
-}
+def _directory(dataset: Dataset, data: Path | None, hosts: Hosts) -> Path:
+    if data is None:
+        return fetch(dataset.name, dataset.sources, hosts)
+    if not data.is_dir():
+        raise ConfigError(f"{data} is no directory: give with --data the directory that holds the files of the sets")
+    return data
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines of a file, cut at line feeds only: U+2028 and the like may stand inside JSON strings."""
-    try:
-        return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8: {error}") from error
-
-
-def load(name: str, directory: Path) -> Iterator[Item]:
-    """The items of a set. Raises ConfigError naming the set, the file, or the line that cannot be read."""
-    if name not in READERS:
-        raise ConfigError(f"there is no dataset {name!r}; known are {', '.join(READERS)}")
-    file, read = READERS[name]
-    path = directory / file
-    if not path.is_file():
-        raise ConfigError(f"{path} does not exist: say with --data where the files of the sets are")
-    for number, line in enumerate(_lines(path), start=1):
-        try:
-            item = read(json.loads(line), number)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ConfigError(f"{path}, line {number}: {type(error).__name__}: {error}") from error
-        if item is not None:
-            yield item
+def table() -> str:
+    """The sets as a Markdown table."""
+    lines = [
+        "| name | set | labels | language | published items | reference | licence | note |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for one in DATASETS.values():
+        n, reference = "" if one.n is None else f"{one.n:,}", "yes" if one.reference else "no"
+        cells = (one.name, one.title, one.level, ", ".join(one.languages), n, reference, one.licence, one.note)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

@@ -1,72 +1,147 @@
-"""A run: every item of some sets through the agent, one JSON line each, resumable after any interruption."""
+"""A run: every item of some sets through some methods, each result a line of a file that can be continued."""
 
-import json
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from pydantic import Field
+
+from .. import __version__
 from ..agent import HaluAgent
+from ..bulk import Bounds, Job, work
 from ..errors import ConfigError
-from ..types import Detection
-from .datasets import Item, load
+from ..journal import Journal
+from ..search.index import LocalIndex
+from ..types import Record
+from .datasets import find, load, passages
+from .items import Item
+from .methods import METHODS, Method, blank
+from .rows import About, Row, read
+
+DEFAULT: dict[str, Method] = {name: METHODS[name] for name in ("haluagent", "prompt")}
+
+
+class Part(Record):
+    """A set, and how many of its items are taken: the first ones of its file, or all."""
+
+    dataset: str
+    limit: int | None = Field(default=None, ge=1)
+
+
+def parse_parts(text: str, limit: int | None = None) -> list[Part]:
+    """`wordcnt,halueval2:12`; `limit` holds for sets without a number of their own. Raises ConfigError where it is
+    not of that form, or there is no such set."""
+    parts = []
+    for written in filter(None, (piece.strip() for piece in text.split(","))):
+        name, colon, number = written.partition(":")
+        find(name)
+        if colon and not (number.isascii() and number.isdigit() and int(number) > 0):
+            raise ConfigError(f"{written!r}: write a set as NAME, or NAME:N for its first N items")
+        parts.append(Part(dataset=name, limit=int(number) if colon else limit))
+    if not parts or len({part.dataset for part in parts}) < len(parts):
+        raise ConfigError(f"--datasets {text!r}: name one set or more, each once; `haluagent bench list` shows them")
+    return parts
+
+
+@dataclass
+class State:
+    """How far a run is: `total` rows are wanted, `rows` are there."""
+
+    total: int
+    rows: list[Row]
+
+    def remark(self) -> str:
+        """The tokens so far and the accuracy of the agent, for a line of progress."""
+        tokens = sum(row.usage.evaluated_tokens + row.usage.generated_tokens for row in self.rows)
+        own = [row.verdict == row.wrong for row in self.rows if row.method == "haluagent"]
+        accuracy = f", accuracy {sum(own) / len(own):.1%}" if own else ""
+        failed = sum(row.error is not None for row in self.rows)
+        return f"{tokens:,} tokens{accuracy}" + (f", {failed} failed" if failed else "")
 
 
 def run(
-    agent: HaluAgent,
-    datasets: Iterable[str],
-    data: Path,
+    parts: Sequence[Part],
+    data: Path | None,
+    agents: list[HaluAgent],
     out: Path,
-    limit: int | None = None,
-    progress: Callable[[str], None] = print,
-) -> None:
-    """Detect on the items that `out` does not hold yet and append them. Raises ConfigError for a set or file."""
-    plan = [(name, item) for name in datasets for item in list(load(name, data))[:limit]]
-    done = {(row["dataset"], row["id"]) for row in read(out)} if out.exists() else set()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("a", encoding="utf-8") as file:
-        for position, (name, item) in enumerate(plan, start=1):
-            if (name, item.id) in done:
-                continue
-            row = _row(name, item, agent)
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            file.flush()
-            progress(f"{position}/{len(plan)} {name} {item.id} gold={item.wrong} verdict={row['verdict']}")
+    *,
+    methods: Mapping[str, Method] = DEFAULT,
+    during: AbstractAsyncContextManager[object] | None = None,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    again: bool = False,
+    progress: Callable[[State], None] = lambda state: None,
+) -> str | None:
+    """Judge what `out` does not hold yet, set by set and method by method, and append each row as it comes. `data` is the
+    directory with the files of the sets (None: they are fetched). With `again` rows with an error are judged again; the
+    last row of an item counts. `during` is open while there is work.
+
+    Returns None where the run is complete, else what ended it. Raises ConfigError for a set that cannot be read, and where
+    `out` is of another model or strategy; ModelError where no endpoint answers any more.
+    """
+    items = [(part.dataset, item) for part in parts for item in load(part.dataset, data)[: part.limit]]
+    wanted = [
+        (part.dataset, item, method)
+        for part in parts
+        for method in methods
+        for name, item in items
+        if name == part.dataset
+    ]
+    with Journal(out) as journal:
+        rows = begin(journal, out, agents[0])
+        done = {row.key for row in rows if not (again and row.error)}
+        keys = {(name, item.id, method) for name, item, method in wanted}
+        state = State(len(keys), [row for row in rows if row.key in keys & done])
+        progress(state)
+
+        def keep(row: Row) -> None:
+            journal.append(row.model_dump_json())
+            state.rows.append(row)
+            progress(state)
+
+        searches = indexes([part.dataset for part in parts], data, out)
+        jobs = [
+            _job(name, item, method, methods[method], searches.get(name))
+            for name, item, method in wanted
+            if (name, item.id, method) not in done
+        ]
+
+        async def go() -> str | None:
+            async with during or nullcontext():
+                return await work(jobs, agents, keep, in_flight=in_flight, bounds=bounds)
+
+        return asyncio.run(go())
 
 
-def _row(name: str, item: Item, agent: HaluAgent) -> dict[str, Any]:
-    row: dict[str, Any] = {"dataset": name, "id": item.id, "wrong": item.wrong, "verdict": None, "score": 0.5}
-    try:
-        detection = agent.detect(item.question, item.response, item.reference)
-    except ConfigError as error:
-        return row | {"error": str(error)}
-    claims = [{"wrong": claim.wrong, "label": label_of(detection, item, i)} for i, claim in enumerate(item.claims)]
-    return row | {
-        "verdict": detection.hallucination,
-        "score": detection.score,
-        "claims": claims,
-        "detection": detection.model_dump(mode="json"),
-    }
+def begin(journal: Journal, out: Path, agent: HaluAgent) -> list[Row]:
+    """The rows that are there already; a new file gets its first line. Raises ConfigError where the file is of something
+    else."""
+    about = About(version=__version__, model=agent.model.name, strategy=agent.strategy)
+    if not out.stat().st_size:
+        journal.append(about.model_dump_json())
+        return []
+    before, rows = read(out)
+    if (before.model, before.strategy) != (about.model, about.strategy):
+        raise ConfigError(
+            f"{out} is a run of {before.model} ({before.strategy}), not of {about.model} ({about.strategy}): name another file"
+        )
+    return rows
 
 
-def label_of(detection: Detection, item: Item, number: int) -> str:
-    """The label of one claim: that of the sentences standing where the claim stands in the response."""
-    start = sum(len(claim.text) + 1 for claim in item.claims[:number])
-    end = start + len(item.claims[number].text)
-    labels = {
-        entry.label
-        for entry in detection.sentences
-        if entry.sentence.index > 0 and entry.sentence.span[0] < end and entry.sentence.span[1] > start
-    }
-    for label in ("contradicted", "unverified", "supported"):
-        if label in labels:
-            return label
-    return "unverified"
+def indexes(names: Sequence[str], data: Path | None, out: Path) -> dict[str, LocalIndex]:
+    """A search index, beside `out`, for each set that comes with passages of its own."""
+    made = {}
+    for name in names:
+        if (file := passages(name, out.parent, data)) is not None:
+            made[name] = LocalIndex(out.with_name(f"{out.name}.{name}.db"))
+            made[name].add([file])
+    return made
 
 
-def read(path: Path) -> list[dict[str, Any]]:
-    """The rows of a run. A last line that was cut off by an interruption is dropped, and its item is run again."""
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if whole != data:
-        path.write_bytes(whole)
-    return [json.loads(line) for line in whole.split(b"\n") if line]
+def _job(name: str, item: Item, label: str, method: Method, search: LocalIndex | None) -> Job[Row]:
+    async def judge(agent: HaluAgent) -> Row:
+        return await method(agent.searching(search) if search else agent, item, name)
+
+    return Job(judge, lambda error: blank(item, name, label).model_copy(update={"error": error}))

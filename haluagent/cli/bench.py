@@ -1,70 +1,168 @@
-"""`haluagent bench`: measure the agent on labelled sets."""
+"""`haluagent bench`: measure the agent, and other detectors, on labelled sets."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-app = typer.Typer(help="Measure the agent on labelled sets.", no_args_is_help=True)
+from haluagent.cli import bench_calibrate
+from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.options import (
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    IndexOption,
+    MaxSteps,
+    ModelName,
+    NoReflect,
+    SandboxOption,
+    SearchOption,
+    StrategyOption,
+    ToolFiles,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from haluagent.agent import HaluAgent
+    from haluagent.bench.methods import Method
+    from haluagent.bench.run import Part, State
+
+UNFINISHED = 3
+
+app = typer.Typer(help="Measure the agent, and other detectors, on labelled sets.", no_args_is_help=True)
+app.command()(bench_calibrate.calibrate)
+
+Sets = Annotated[str, typer.Option(metavar="NAME[:N],…", help="Sets; NAME:N takes the first N items. See 'bench list'.")]
+Data = Annotated[Path | None, typer.Option(help="The directory with the files of the sets; without it they are fetched.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="The first N items of each set only.")]
+Out = Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON lines; continued if it exists.")]
+RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Judge items again that failed.")]
+
+
+@app.command("list")
+def list_sets() -> None:
+    """The sets that can be measured on."""
+    from haluagent.bench.datasets import table
+
+    typer.echo(table())
 
 
 @app.command()
 def run(
-    data: Annotated[Path, typer.Option(help="The directory with the files of the sets.")],
-    out: Annotated[Path, typer.Option(help="The file of results, one JSON line an item; continued if it exists.")],
-    datasets: Annotated[str, typer.Option(help="Names, separated by commas.")] = "date,wordcnt,ape210k,factool_math,halueval_qa",
-    limit: Annotated[int | None, typer.Option(help="The first N items of each set only.")] = None,
-    strategy: Annotated[str, typer.Option(help="branches or linear")] = "branches",
-    model: Annotated[str | None, typer.Option(help="The model; the embedded one by default.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Its key.")] = None,
+    datasets: Sets,
+    out: Out,
+    data: Data = None,
+    limit: Limit = None,
+    endpoint: Endpoints = None,
+    in_flight: InFlight = None,
+    retry_errors: RetryErrors = False,
+    item_budget: MaxItems = None,
+    token_budget: TokenBudget = None,
+    second_budget: SecondBudget = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    strategy: StrategyOption = "branches",
+    max_steps: MaxSteps = None,
+    no_reflect: NoReflect = False,
+    sandbox: SandboxOption = "auto",
+    search: SearchOption = "none",
+    index: IndexOption = None,
+    tools: ToolFiles = None,
 ) -> None:
-    """Run the agent over sets and print their figures."""
-    from ..agent import HaluAgent
-    from ..bench import report as reporting
-    from ..bench import run as running
+    """Run the agent, and a simple prompt on the same model, over sets, and print their figures.
 
-    agent = HaluAgent(model, base_url=base_url, api_key=api_key, strategy=strategy)  # type: ignore[arg-type]
-    names = [name.strip() for name in datasets.split(",") if name.strip()]
-    running.run(agent, names, data, out, limit, progress=lambda line: typer.echo(line, err=True))
-    typer.echo(reporting.table(running.read(out)))
+    The same command goes on where it was stopped. Nothing is searched unless --search says so; a set that comes with
+    passages of its own (webqa) has those indexed beside RUN.
+    """
+    from haluagent.bench.run import DEFAULT, parse_parts
+    from haluagent.bulk import Bounds
+
+    parts = parse_parts(datasets, limit)
+    options = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, strategy=strategy, max_steps=max_steps, reflect=not no_reflect,
+        sandbox=sandbox, search=search, index=index, tools=tuple(tools or ()),
+    )  # fmt: skip
+    agents, at_once = make_agents(options, endpoint or [], in_flight)
+    bounds = Bounds(items=item_budget, tokens=token_budget, seconds=second_budget)
+    _run(parts, data, agents, out, DEFAULT, in_flight=at_once, bounds=bounds, again=retry_errors)
 
 
 @app.command()
-def report(out: Annotated[Path, typer.Argument(help="A file that `bench run` wrote.")]) -> None:
-    """Print the figures of a run."""
-    from ..bench import report as reporting
-    from ..bench import run as running
-    from ..errors import ConfigError
+def compare(
+    datasets: Sets,
+    out: Out,
+    peers: Annotated[str, typer.Option(help="Other detectors, separated by commas.")] = "lynx,refchecker,deepeval,selfcheckgpt",
+    data: Data = None,
+    limit: Limit = None,
+    retry_errors: RetryErrors = False,
+    install: Annotated[bool, typer.Option("--install", help="Make the peers' environments where they are missing.")] = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Run the agent and other detectors over the same items at the same endpoint: quality and cost side by side."""
+    from haluagent.bench.compare import Peers
+    from haluagent.bench.methods import METHODS
+    from haluagent.bench.peers import PEERS
+    from haluagent.bench.peers import install as make_environment
+    from haluagent.bench.run import parse_parts
 
-    if not out.is_file():
-        raise ConfigError(f"{out} does not exist: give the file that `haluagent bench run --out` wrote")
-    typer.echo(reporting.table(running.read(out)))
+    parts = parse_parts(datasets, limit)
+    names = [name.strip() for name in peers.split(",") if name.strip()]
+    if install:
+        for name in names:
+            if name in PEERS:
+                make_environment(name, say=lambda line: typer.echo(line, err=True))
+    options = AgentOptions(model=model, base_url=base_url, api_key=api_key, sandbox=sandbox, search="none")
+    agents, _ = make_agents(options, [], 1)
+    others = Peers([name for name in names if name not in METHODS], agents[0])
+    own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
+    _run(parts, data, agents, out, own | others.methods, again=retry_errors, during=others.running())
 
 
 @app.command()
-def calibrate(
-    data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file of judgements, one JSON line a pair; continued if it exists.")] = None,
-    limit: Annotated[int, typer.Option(help="At most N pairs for each use and language.")] = 48,
-    fit_only: Annotated[Path | None, typer.Option(help="Ask nothing: fit the judgements of this file again.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model; the embedded one by default.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Its key.")] = None,
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A file that 'bench run' or 'bench compare' wrote.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write, without an ending; beside RUN by default.")] = None,
 ) -> None:
-    """Judge labelled pairs with a model, and print the curves of `match` that fit it."""
-    from ..bench import calibrate as judging
-    from ..bench import curve_report, pairs
-    from ..bench import run as running
-    from ..errors import ConfigError
-    from ..models import resolve
+    """Write the report of a run as Markdown, JSON and one HTML page, and print the figures."""
+    from haluagent.bench import report as reports
+    from haluagent.bench.rows import read
 
-    file = fit_only or out
-    if file is None or (fit_only is None and data is None):
-        raise ConfigError("give --data and --out, or --fit-only with the file of an earlier run")
-    if fit_only is None and data is not None:
-        chosen = resolve(model, base_url=base_url, api_key=api_key)
-        judging.run(chosen, pairs.make(data, limit), file, progress=lambda line: typer.echo(line, err=True))
-    if not file.is_file():
-        raise ConfigError(f"{file} does not exist: give the file that `haluagent bench calibrate --out` wrote")
-    typer.echo(curve_report.report(running.read(file)))
+    stem = out or run.with_name(run.name.removesuffix(".gz").removesuffix(".jsonl"))
+    typer.echo(reports.table(read(run)[1]))
+    for path in reports.write(run, stem):
+        typer.echo(f"written: {path}")
+
+
+def _run(
+    parts: "list[Part]",
+    data: Path | None,
+    agents: "list[HaluAgent]",
+    out: Path,
+    methods: "Mapping[str, Method]",
+    **options: Any,
+) -> None:
+    """Run with progress on standard error, then print the figures."""
+    from haluagent.bench import report as reports
+    from haluagent.bench.run import run
+    from haluagent.cli.counting import counting
+
+    last: State | None = None
+    with counting() as show:
+
+        def progress(state: "State") -> None:
+            nonlocal last
+            last = state
+            show(len(state.rows), state.total, state.remark())
+
+        ended = run(parts, data, agents, out, methods=methods, progress=progress, **options)
+    if last is not None and last.rows:
+        typer.echo(reports.table(last.rows))
+        typer.echo(f"`haluagent bench report {out}` writes it all, with intervals and every trajectory.")
+    if ended:
+        typer.echo(f"stopped at {ended}; the same command goes on from there", err=True)
+        raise typer.Exit(UNFINISHED)

@@ -36,8 +36,8 @@ def resolve(
     then the config file, then the embedded default.
 
     With a base URL it is that endpoint, which is asked once what it is. Without one, `model` is a path to a
-    GGUF file or the name of embedded weights. `concurrency` is the number of requests it is sent at a time. Raises `ConfigError` where the settings name no model that
-    there is, and `ModelError` where the endpoint does not answer.
+    GGUF file or the name of embedded weights. `concurrency` is the number of requests it is sent at a time. Raises
+    `ConfigError` where the settings name no model that there is, and `ModelError` where the endpoint does not answer.
     """
     file = read_settings()
     if concurrency is not None:

@@ -1,0 +1,50 @@
+"""Other detectors on the same items at the same endpoint, each in an environment of its own, with their cost metered."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from ..agent import HaluAgent
+from ..errors import ConfigError
+from ..models.client import OpenAIModel
+from ..models.embedded import EmbeddedModel
+from .items import Item
+from .meter_proxy import MeterProxy
+from .methods import METHODS, Method, blank
+from .peers import PEERS, Peer
+from .rows import Row
+
+
+class Peers:
+    """The peers of these names at the endpoint of a model. Raises ConfigError for one that is not known or not installed,
+    and for a model that is at no endpoint."""
+
+    def __init__(self, names: Sequence[str], agent: HaluAgent) -> None:
+        if unknown := [name for name in names if name not in PEERS]:
+            raise ConfigError(f"there is no peer {', '.join(unknown)}; there are {', '.join([*METHODS, *PEERS])}")
+        model = agent.model
+        if not isinstance(model, OpenAIModel | EmbeddedModel):
+            raise ConfigError("the peers need a model that is served: give --base-url, or use the embedded one")
+        self._proxies = {
+            name: MeterProxy(model.base_url, model.api_key, count_tokens=model.count_tokens) for name in names
+        }
+        self._peers = {name: Peer(name, self._proxies[name], model.name) for name in names}
+
+    @property
+    def methods(self) -> dict[str, Method]:
+        return {name: _method(peer) for name, peer in self._peers.items()}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for name, peer in self._peers.items():
+                stack.enter_context(self._proxies[name])
+                await stack.enter_async_context(peer)
+            yield
+
+
+def _method(peer: Peer) -> Method:
+    async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
+        answer = await peer.detect(item.question, item.response, item.reference)
+        return blank(item, dataset, peer.name).model_copy(update=answer._asdict())
+
+    return method
