@@ -138,6 +138,17 @@ def report(
         typer.echo(f"written: {path}")
 
 
+@app.command()
+def strip(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A file that 'bench run' or 'bench compare' wrote.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write it, as .jsonl.gz.")],
+) -> None:
+    """Copy a run without the texts of its items: most sets may not be passed on, their figures may."""
+    from haluagent.bench.strip import strip as without_texts
+
+    typer.echo(f"written: {out} ({without_texts(run, out)} rows)")
+
+
 def _run(
     parts: "list[Part]",
     data: Path | None,

@@ -1,0 +1,68 @@
+"""A run without the texts of its items, to be passed on: the licences of most sets do not allow it with them."""
+
+import gzip
+from pathlib import Path
+
+from ..errors import ConfigError
+from ..types import Detection, Evidence, MemoryEntry, Step
+from .rows import Row, read
+
+
+def strip(run: Path, out: Path) -> int:
+    """Write the rows of a run to `out` (gzip, the same bytes for the same run) without any text of an item or a model, and
+    return how many they are. All figures can be made from it: labels, scores, costs, and which tool was called with what
+    success. Raises ConfigError where a file cannot be read or written."""
+    about, rows = read(run)
+    lines = [about.model_dump_json(), *(without_texts(row).model_dump_json(exclude_defaults=True) for row in rows)]
+    data = gzip.compress("".join(line + "\n" for line in lines).encode(), mtime=0)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(data)
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be written: {error}") from error
+    return len(rows)
+
+
+def without_texts(row: Row) -> Row:
+    """The row with every text of its detection emptied, and spans, labels and figures kept. What an error says may quote a
+    text, so only that there was one is kept."""
+    return row.model_copy(
+        update={
+            "error": "failed" if row.error else None,
+            "detection": row.detection and _detection(row.detection),
+        }
+    )
+
+
+def _detection(found: Detection) -> Detection:
+    return found.model_copy(
+        update={
+            "question": "",
+            "response": "",
+            "error": "failed" if found.error else None,
+            "sentences": tuple(map(_entry, found.sentences)),
+            "steps": tuple(map(_step, found.steps)),
+        }
+    )
+
+
+def _entry(entry: MemoryEntry) -> MemoryEntry:
+    revised = entry.revised_from and entry.revised_from.model_copy(update={"reason": ""})
+    sentence = entry.sentence.model_copy(update={"text": "", "standalone": None})
+    return entry.model_copy(
+        update={"sentence": sentence, "reason": "", "revised_from": revised, "evidence": tuple(map(_evidence, entry.evidence))}
+    )
+
+
+def _evidence(one: Evidence) -> Evidence:
+    return one.model_copy(update={"text": "", "url": None})
+
+
+def _step(step: Step) -> Step:
+    call = step.call and step.call.model_copy(update={"arguments": {}})
+    result = step.result and step.result.model_copy(
+        update={"observation": "", "evidence": tuple(map(_evidence, step.result.evidence))}
+    )
+    return step.model_copy(
+        update={"thought": "", "call": call, "result": result, "error": "failed" if step.error else None}
+    )
