@@ -5,14 +5,14 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from .agent import HaluAgent
 from .bulk import Bounds, Job, work
 from .errors import ConfigError, ModelError
-from .journal import Journal, read_lines
+from .journal import Journal, iterate
 from .types import Detection, Record, Usage
 
 
@@ -45,13 +45,17 @@ class BatchRow(Record):
 def parse(line: str) -> BatchItem:
     """An item of the input. Raises ConfigError with one line that says what is wrong with it."""
     try:
-        return BatchItem.model_validate(json.loads(line))
+        item = BatchItem.model_validate(json.loads(line))
+        item.model_dump_json()
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the line"
         raise ConfigError(f"{field}: {first['msg']}; an item is {{question, response, reference?, id?}}") from None
-    except ValueError as error:
+    except PydanticSerializationError:
+        raise ConfigError("a text holds half a character (a lone surrogate), which cannot be written") from None
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"not JSON: {error}") from None
+    return item
 
 
 async def check(agent: HaluAgent, item: BatchItem, line: int) -> BatchRow:
@@ -89,8 +93,12 @@ def run(
     """
     if not source.is_file():
         raise ConfigError(f"{source} is not there: give a file of JSON lines, each {{question, response, reference?, id?}}")
+    if out.exists() and out.samefile(source):
+        raise ConfigError(f"{out} is the input: name another file for the results")
     with Journal(out) as journal:
-        done = finished(out, again)
+        done = finished(out)
+        if again:
+            done = {line: failed for line, failed in done.items() if not failed}
 
         def keep(row: BatchRow) -> None:
             journal.append(row.model_dump_json())
@@ -100,14 +108,15 @@ def run(
         return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
 
 
-def finished(out: Path, again: bool = False) -> set[int]:
-    """The numbers of the lines that an output holds; without those that failed where they are wanted `again`. Raises
-    ConfigError where it is no output of a batch."""
-    rows: list[dict[str, Any]] = read_lines(out)
-    if any(not isinstance(row.get("line"), int) for row in rows):
-        raise ConfigError(f"{out} is no output of `haluagent batch`: name another file")
-    last = {row["line"]: row for row in rows}
-    return {line for line, row in last.items() if not (again and row.get("error"))}
+def finished(out: Path) -> dict[int, bool]:
+    """The numbers of the lines that an output holds, and whether they failed. Raises ConfigError where it is no output of
+    a batch."""
+    done = {}
+    for row in iterate(out):
+        if not isinstance(row.get("line"), int):
+            raise ConfigError(f"{out} is no output of `haluagent batch`: name another file")
+        done[row["line"]] = row.get("error") is not None
+    return done
 
 
 def lines(source: Path) -> Iterator[tuple[int, str]]:
@@ -135,9 +144,10 @@ def _utf8(line: str) -> str:
 
 
 def _id(line: str) -> str | int | None:
-    """The id of a line that failed, where it has one."""
+    """The id of a line that failed, where it has one that can be written."""
     try:
         found = json.loads(line).get("id")
-    except (ValueError, AttributeError):
+        str(found).encode()
+    except (ValueError, AttributeError, RecursionError):
         return None
     return found if isinstance(found, str | int) else None

@@ -66,7 +66,7 @@ async def work(
         for agent in agents:
             await agent.aclose()
     if crew.again:
-        raise ModelError(f"no endpoint answers any more: {crew.last_error}; the same command goes on from here")
+        raise ModelError(f"no endpoint answers any more: {crew.last_error}; what is done is kept, and the same again goes on from there")
     return crew.ended
 
 

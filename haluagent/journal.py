@@ -2,30 +2,41 @@
 
 import fcntl
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from .errors import ConfigError
 
+CHUNK = 1 << 20
+
+
+def iterate(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of a journal, one at a time, without a last line that was cut off. Raises ConfigError naming a line that
+    is none."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ConfigError(f"{path}, line {number} is not JSON ({error}): name another file, or remove that line") from error
+            if not isinstance(record, dict):
+                raise ConfigError(f"{path}, line {number} is not a JSON object: name another file, or remove that line")
+            yield record
+
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The records of a journal, without a last line that was cut off. Raises ConfigError naming a line that is none."""
-    records = []
-    for number, line in enumerate(_whole(path.read_bytes()).split(b"\n")[:-1], start=1):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ConfigError(f"{path}, line {number} is not JSON ({error}): name another file, or remove that line") from error
-        if not isinstance(record, dict):
-            raise ConfigError(f"{path}, line {number} is not a JSON object: name another file, or remove that line")
-        records.append(record)
-    return records
+    """`iterate`, all at once."""
+    return list(iterate(path))
 
 
 class Journal:
     """A file of JSON lines, opened for appending; made where there is none. A last line that was cut off by an
-    interruption is dropped first. One process at a time: raises ConfigError where another holds it open, or where the
-    file cannot be written."""
+    interruption is dropped first. One process at a time: raises ConfigError where another holds it open, where the file
+    cannot be written, and where nothing in it is a whole line: then it is no journal."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -38,8 +49,11 @@ class Journal:
         except OSError as error:
             self._file.close()
             raise ConfigError(f"another process is writing {path}: wait for it, or name another file") from error
-        self._file.seek(0)
-        self._file.truncate(len(_whole(self._file.read())))
+        whole = _whole(self._file)
+        if not whole and path.stat().st_size:
+            self._file.close()
+            raise ConfigError(f"{path} holds no whole line: name another file, or remove this one")
+        self._file.truncate(whole)
 
     def append(self, record: str) -> None:
         """Write one record, given as a line of JSON, and hand it to the system before this returns."""
@@ -53,5 +67,14 @@ class Journal:
         self._file.close()
 
 
-def _whole(data: bytes) -> bytes:
-    return data[: data.rfind(b"\n") + 1]
+def _whole(file: IO[bytes]) -> int:
+    """Where the last whole line of a file ends."""
+    end = file.seek(0, os.SEEK_END)
+    while end:
+        start = max(0, end - CHUNK)
+        file.seek(start)
+        newline = file.read(end - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0

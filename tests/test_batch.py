@@ -87,8 +87,50 @@ def test_files_that_are_no_batch(agent: HaluAgent, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="none.jsonl is not there"):
         run(tmp_path / "none.jsonl", tmp_path / "out.jsonl", [agent])
     source = write(tmp_path / "in.jsonl", [item(1)])
-    with pytest.raises(ConfigError, match="in.jsonl is no output of `haluagent batch`: name another file"):
-        run(source, source, [agent])
+    with pytest.raises(ConfigError, match="other.jsonl is no output of `haluagent batch`: name another file"):
+        run(source, write(tmp_path / "other.jsonl", [item(1)]), [agent])
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('{"question": "?", "response": "\\ud800", "id": 3}', "half a character"),
+        ('{"question": "?", "response": "It is.", "id": "\\ud800"}', "half a character"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_lines_that_no_file_could_hold(agent: HaluAgent, tmp_path: Path, line: str, error: str) -> None:
+    source = write(tmp_path / "in.jsonl", [line, item(1)])
+    run(source, tmp_path / "out.jsonl", [agent])
+    rows = results(tmp_path / "out.jsonl")
+    assert error in str(rows[1].error) and rows[2].hallucination is False
+
+
+def test_the_input_is_never_the_output(agent: HaluAgent, tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps(item(1)))
+    with pytest.raises(ConfigError, match="in.jsonl is the input: name another file"):
+        run(source, tmp_path / "." / "in.jsonl", [agent])
+    assert json.loads(source.read_text()) == item(1)
+
+
+def test_a_failure_of_an_earlier_call_is_not_forgotten(endpoint: Any, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.jsonl", [item(1), "{"])
+    command = ["batch", str(source), "-o", str(tmp_path / "out.jsonl"), "--endpoint", endpoint.base_url]
+    for extra in ([], [], ["--retry-errors"]):
+        call = CliRunner().invoke(app, [*command, *extra])
+        assert call.exit_code == 3 and "1 lines failed" in call.stderr
+    write(source, [item(1), item(1)])
+    assert CliRunner().invoke(app, [*command, "--retry-errors"]).exit_code == 0
+
+
+def test_an_endpoint_that_is_down_from_the_start_is_left_out(endpoint: Any, tmp_path: Path) -> None:
+    source = write(tmp_path / "in.jsonl", [item(1)])
+    command = ["batch", str(source), "-o", str(tmp_path / "out.jsonl"), "--endpoint", "http://127.0.0.1:9/v1"]
+    call = CliRunner().invoke(app, [*command, "--endpoint", endpoint.base_url])
+    assert call.exit_code == 0 and "left out: http://127.0.0.1:9/v1/models gave no answer" in call.stderr
+    call = CliRunner().invoke(app, command)
+    assert call.exit_code != 0 and "127.0.0.1:9" in str(call.exception)
 
 
 def test_lines_are_cut_at_line_feeds_only(tmp_path: Path) -> None:

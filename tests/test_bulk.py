@@ -124,7 +124,7 @@ def test_without_any_endpoint_the_work_ends_and_nothing_is_kept_as_failed() -> N
         raise ModelError("no answer")
 
     kept: list[Result] = []
-    with pytest.raises(ModelError, match="no endpoint answers any more: no answer; the same command goes on"):
+    with pytest.raises(ModelError, match="no endpoint answers any more: no answer; what is done is kept"):
         asyncio.run(work(jobs(range(9), run), [dead(), dead()], kept.append, in_flight=2))
     assert not kept
 

@@ -29,6 +29,23 @@ def test_a_line_that_was_cut_off_is_dropped(tmp_path: Path, torn: str) -> None:
     assert path.read_bytes() == b'{"a": 1}\n{"c": 3}\n'
 
 
+def test_a_long_line_that_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("haluagent.journal.CHUNK", 4)
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"b": "' + b"x" * 50)
+    with Journal(path) as journal:
+        journal.append('{"c": 3}')
+    assert path.read_bytes() == b'{"a": 1}\n{"c": 3}\n'
+
+
+def test_a_file_without_a_whole_line_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"mine")
+    with pytest.raises(ConfigError, match="notes.txt holds no whole line: name another file"):
+        Journal(path)
+    assert path.read_bytes() == b"mine"
+
+
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with Journal(path), pytest.raises(ConfigError, match="another process is writing .*run.jsonl: wait for it"):

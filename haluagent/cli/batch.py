@@ -72,8 +72,10 @@ def batch(
     )  # fmt: skip
     agents, at_once = make_agents(options, endpoint or [], in_flight)
     total = sum(1 for _ in batches.lines(source))
-    done = len(batches.finished(out, retry_errors)) if out.exists() else 0
-    found = failed = tokens = 0
+    before = batches.finished(out) if out.exists() else {}
+    failed = 0 if retry_errors else sum(before.values())
+    done = len(before) - (sum(before.values()) if retry_errors else 0)
+    found = tokens = 0
     with counting() as show:
 
         def progress(row: "batches.BatchRow") -> None:

@@ -26,15 +26,23 @@ def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | No
     """An agent for each endpoint, or for what the settings say where none is given, and how many items each checks at a
     time. Sentences of one item are checked in turn: so they find their shared prefix in the endpoint's cache.
 
-    Raises ConfigError and ModelError where an agent cannot be made, and ConfigError where endpoints serve different models.
+    Of several endpoints, those that do not answer are left out, with a line that says so. Raises ModelError where none
+    answers, ConfigError where an agent cannot be made, or endpoints serve different models.
     """
-    from haluagent.errors import ConfigError
+    from haluagent.errors import ConfigError, ModelError
     from haluagent.models import resolve
 
-    models = [
-        resolve(options.model, base_url=url, api_key=options.api_key, concurrency=in_flight or (IN_FLIGHT if url else None))
-        for url in endpoints or [options.base_url or ""]
-    ]
+    models, failures = [], []
+    for url in endpoints or [options.base_url or ""]:
+        try:
+            at_once = in_flight or (IN_FLIGHT if url else None)
+            models.append(resolve(options.model, base_url=url, api_key=options.api_key, concurrency=at_once))
+        except ModelError as error:
+            failures.append(error)
+    if not models:
+        raise failures[0]
+    for failure in failures:
+        typer.echo(f"left out: {failure}", err=True)
     if len(names := {model.name for model in models}) > 1:
         raise ConfigError(f"the endpoints serve different models ({', '.join(sorted(names))}): name one with --model")
     agents = [make_agent(replace(options, concurrency=options.concurrency or 1), model) for model in models]

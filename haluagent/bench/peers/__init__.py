@@ -1,0 +1,27 @@
+"""Other detectors on the same items: each in an environment of its own, behind a worker process, with its cost metered."""
+
+from ...types import Record
+from .client import Peer, PeerAnswer
+from .install import install, python_of
+
+
+class Known(Record):
+    """A peer that can be installed. `version` is what its requirements pin; without a reference, one that
+    `needs_reference` has nothing to say of an item."""
+
+    name: str
+    title: str
+    version: str
+    needs_reference: bool
+
+
+PEERS = {
+    peer.name: peer
+    for peer in (
+        Known(name="refchecker", title="RefChecker", version="0.2.17", needs_reference=True),
+        Known(name="deepeval", title="DeepEval faithfulness", version="4.3.1", needs_reference=True),
+        Known(name="selfcheckgpt", title="SelfCheckGPT prompt", version="0.1.7", needs_reference=False),
+    )
+}
+
+__all__ = ["PEERS", "Known", "Peer", "PeerAnswer", "install", "python_of"]

@@ -1,0 +1,43 @@
+"""How a worker speaks: `{"ready": true}` when it is, then for each item, a line on stdin, an answer, a line on stdout.
+
+Workers run under the Python of their peer's own environment, by path: nothing of haluagent is there. They import this
+module first: from then on, whatever is printed goes to stderr.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(2, 1)  # libraries print when imported and later, and so may the C code below them
+
+Item = dict[str, str]  # question, response, reference ("" where the set has none)
+
+
+def serve(detect: Callable[[Item], dict[str, Any]]) -> None:
+    """Answer items until stdin ends. `detect` returns the verdict (True for a hallucination), its score in [0, 1] and
+    short details; what it raises becomes the item's error."""
+    answer: dict[str, Any] = {"ready": True}
+    while True:
+        ANSWERS.write(json.dumps(answer) + "\n")
+        ANSWERS.flush()
+        if not (line := sys.stdin.readline()):
+            return
+        try:
+            answer = detect(json.loads(line)) | {"error": None}
+        except Exception as error:
+            answer = {"verdict": None, "score": 0.5, "error": said(error), "details": ""}
+
+
+def said(error: BaseException) -> str:
+    """An error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def model() -> str:
+    """The name that the endpoint knows its model by: the worker's only argument."""
+    if len(sys.argv) != 2:
+        raise SystemExit(f"usage: {sys.argv[0]} MODEL, with OPENAI_BASE_URL and OPENAI_API_KEY set")
+    return sys.argv[1]

@@ -1,0 +1,48 @@
+"""SelfCheckGPT 0.1.7, prompt variant: each sentence of the response against answers sampled anew (arXiv 2303.08896).
+
+Three answers to the question at temperature 1.0, 256 tokens at most; no reference is used. The samples come from the model
+at the endpoint and not from the response's author, as they would in the paper. Each sentence and sample is one yes/no
+question; a sentence's score is the share of samples that do not support it (0.5 where the answer is neither yes nor no),
+the response's the mean over its sentences, and above 0.5 it is a hallucination.
+"""
+
+import re
+from typing import Any
+
+import _protocol
+from selfcheckgpt.modeling_selfcheck_apiprompt import SelfCheckAPIPrompt
+
+SAMPLES = 3
+END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+
+MODEL = _protocol.model()
+CHECK = SelfCheckAPIPrompt(client_type="openai", model=MODEL)  # its client reads OPENAI_BASE_URL and OPENAI_API_KEY
+
+
+def sentences(text: str) -> list[str]:
+    return [part.strip() for part in END.split(text) if part.strip()]
+
+
+def sample(question: str, seed: int) -> str:
+    answer = CHECK.client.chat.completions.create(
+        model=MODEL,
+        messages=[{"role": "user", "content": question}],
+        temperature=1.0,
+        max_tokens=256,
+        seed=seed,
+    )
+    return answer.choices[0].message.content or ""
+
+
+def detect(item: _protocol.Item) -> dict[str, Any]:
+    parts = sentences(item["response"])
+    if not parts:
+        raise ValueError("the response is empty")
+    samples = [sample(item["question"], seed) for seed in range(SAMPLES)]
+    scores = CHECK.predict(sentences=parts, sampled_passages=samples)
+    score = float(scores.mean())
+    return {"verdict": score > 0.5, "score": score, "details": ", ".join(f"{one:.2f}" for one in scores)}
+
+
+if __name__ == "__main__":
+    _protocol.serve(detect)
