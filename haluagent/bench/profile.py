@@ -68,12 +68,12 @@ class _Tools(Registry):
 def profile(source: Path) -> Profile:
     """The profile of the items of a batch. The first two are checked beforehand, so that nothing is counted that happens
     once a process. Raises ConfigError for an item that cannot be checked, ModelError where the engine fails."""
+    items = [parse(line) for _, line in lines(source)]
     engine = EmbeddedModel()
     engine.start()
     model = _Model(engine.base_url, engine.name, api_key=engine.api_key, dialect="llama.cpp", concurrency=1)
     agent = HaluAgent(model, sandbox="none", search="none", concurrency=1)
     agent.registry = tools = _Tools(agent.registry, model)
-    items = [parse(line) for _, line in lines(source)]
 
     async def run() -> tuple[float, Usage]:
         for item in items[:2]:
