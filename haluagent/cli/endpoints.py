@@ -46,4 +46,4 @@ def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | No
     if len(names := {model.name for model in models}) > 1:
         raise ConfigError(f"the endpoints serve different models ({', '.join(sorted(names))}): name one with --model")
     agents = [make_agent(replace(options, concurrency=options.concurrency or 1), model) for model in models]
-    return agents, in_flight or getattr(models[0], "concurrency", 1)
+    return agents, in_flight or int(getattr(models[0], "concurrency", 1))
