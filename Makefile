@@ -45,6 +45,8 @@ test: installed
 	@test "$(HALUAGENT_TEST_BUBBLEWRAP)" = 1 || echo "Left out: tests in bubblewrap. bwrap is not installed, or may not \
 	make namespaces here."
 	@test "$(HALUAGENT_TEST_BROWSER)" = 1 || echo "Left out: tests in a browser. There is no chromium."
+	@test "$(HALUAGENT_TEST_PEERS)" = 1 || echo "Left out: tests of the peers of the benchmark, which take 1 GB. \
+	'python -m haluagent.bench.peers.install' makes their environments, HALUAGENT_TEST_PEERS=1 demands the tests."
 	HALUAGENT_TEST_INSTALLED=1 $(TEST)/bin/pytest
 
 $(TEST)/bin/python: pyproject.toml

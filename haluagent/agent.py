@@ -135,7 +135,7 @@ class HaluAgent:
         Raises ConfigError where there is no such sentence or tool.
         """
         run = self._start(detection.question, detection.response, reference, detection.language, tool)
-        self._prepare()
+        self.prepare()
         return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
 
     def searching(self, search: SearchProvider) -> "HaluAgent":
@@ -172,11 +172,12 @@ class HaluAgent:
     ) -> Detection:
         chosen = languages.choose(language, question, response)
         start = self._start(question, response, reference, chosen)
-        await _in_daemon_thread(self._prepare)
+        await _in_daemon_thread(self.prepare)
         return await start(emit).run()
 
-    def _prepare(self) -> None:
-        """Load an engine that is not up yet: this may take seconds, and a download the first time."""
+    def prepare(self) -> None:
+        """Load an engine that is not up yet: this may take seconds, and a download the first time. Else the first
+        detection does it. Raises ConfigError where it cannot be started."""
         start = getattr(self.model, "start", None)
         if start is not None:
             start()

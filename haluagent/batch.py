@@ -1,10 +1,12 @@
 """Files of items, checked one after another: JSON lines in, JSON lines out, and a run that can be continued."""
 
 import asyncio
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -27,9 +29,10 @@ class BatchItem(Record):
 
 class BatchRow(Record):
     """A line of the output: `line` counts the input's lines from 1. A line that could not be checked has an `error` and no
-    `detection`."""
+    `detection`. `digest` tells whether a line is still the one that was checked."""
 
     line: int
+    digest: str = ""
     id: str | int | None = None
     hallucination: bool | None = None
     score: float | None = Field(default=None, ge=0, le=1)
@@ -58,7 +61,7 @@ def parse(line: str) -> BatchItem:
     return item
 
 
-async def check(agent: HaluAgent, item: BatchItem, line: int) -> BatchRow:
+async def check(agent: HaluAgent, item: BatchItem, line: int, digest: str = "") -> BatchRow:
     """The detection of one item. Raises ConfigError for an item that cannot be checked, ModelError where the endpoint
     failed."""
     began = time.monotonic()
@@ -67,6 +70,7 @@ async def check(agent: HaluAgent, item: BatchItem, line: int) -> BatchRow:
         raise ModelError(detection.error or "the endpoint failed")
     return BatchRow(
         line=line,
+        digest=digest,
         id=item.id,
         hallucination=detection.hallucination,
         score=detection.score,
@@ -92,13 +96,13 @@ def run(
     cannot be read or written, ModelError where no endpoint answers any more.
     """
     if not source.is_file():
-        raise ConfigError(f"{source} is not there: give a file of JSON lines, each {{question, response, reference?, id?}}")
+        raise ConfigError(f"{source} is no file: give a file of JSON lines, each {{question, response, reference?, id?}}")
     if out.exists() and out.samefile(source):
         raise ConfigError(f"{out} is the input: name another file for the results")
     with Journal(out) as journal:
-        done = finished(out)
-        if again:
-            done = {line: failed for line, failed in done.items() if not failed}
+        before = finished(out)
+        _same(source, out, before)
+        done = {row.line for row in before if not (again and row.failed)}
 
         def keep(row: BatchRow) -> None:
             journal.append(row.model_dump_json())
@@ -108,15 +112,37 @@ def run(
         return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
 
 
-def finished(out: Path) -> dict[int, bool]:
-    """The numbers of the lines that an output holds, and whether they failed. Raises ConfigError where it is no output of
-    a batch."""
+class Finished(NamedTuple):
+    """A line that an output holds."""
+
+    line: int
+    digest: str
+    failed: bool
+
+
+def finished(out: Path) -> list[Finished]:
+    """The lines that an output holds. Raises ConfigError where it is no output of a batch."""
     done = {}
     for row in iterate(out):
         if not isinstance(row.get("line"), int):
             raise ConfigError(f"{out} is no output of `haluagent batch`: name another file")
-        done[row["line"]] = row.get("error") is not None
-    return done
+        done[row["line"]] = Finished(row["line"], str(row.get("digest", "")), row.get("error") is not None)
+    return list(done.values())
+
+
+def _same(source: Path, out: Path, before: list[Finished]) -> None:
+    """Raises ConfigError where the output holds a line that is another one in the input now. One that failed may have been
+    mended."""
+    known = {row.line: row.digest for row in before if not row.failed}
+    found = {number: digest_of(line) for number, line in lines(source) if number in known} if known else {}
+    for number, digest in known.items():
+        if found.get(number) != digest:
+            raise ConfigError(f"line {number} of {source} is not the one that {out} holds: name another file for the results")
+
+
+def digest_of(line: str) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of a line, without the white space around it."""
+    return hashlib.sha256(line.strip().encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def lines(source: Path) -> Iterator[tuple[int, str]]:
@@ -129,10 +155,12 @@ def lines(source: Path) -> Iterator[tuple[int, str]]:
 
 
 def _job(number: int, line: str) -> Job[BatchRow]:
-    async def judge(agent: HaluAgent) -> BatchRow:
-        return await check(agent, parse(_utf8(line)), number)
+    digest = digest_of(line)
 
-    return Job(judge, lambda error: BatchRow(line=number, id=_id(line), error=error))
+    async def judge(agent: HaluAgent) -> BatchRow:
+        return await check(agent, parse(_utf8(line)), number, digest)
+
+    return Job(judge, lambda error: BatchRow(line=number, digest=digest, id=_id(line), error=error))
 
 
 def _utf8(line: str) -> str:

@@ -30,6 +30,8 @@ class Outcome(Protocol):
 
 R = TypeVar("R", bound=Outcome)
 
+FAILURES = 10  # in a row: then it is not the items
+
 
 @dataclass
 class Job(Generic[R]):
@@ -53,10 +55,13 @@ async def work(
     one by one, so that they need not fit in memory together.
 
     Returns None where all are done, else which bound ended it. An endpoint that no longer answers is left out, and its jobs
-    go to the others; raises ModelError where none is left. Closes the agents.
+    go to the others; raises ModelError where none is left, or many items fail one after another, and ConfigError where an
+    engine cannot start. Closes the agents.
     """
     crew = _Crew(iter(jobs), keep, bounds or Bounds())
     try:
+        for agent in agents:  # one that cannot start is no fault of an item
+            await asyncio.to_thread(agent.prepare)
         async with asyncio.TaskGroup() as group:
             for agent in agents * in_flight:
                 group.create_task(crew.serve(agent))
@@ -65,7 +70,7 @@ async def work(
     finally:
         for agent in agents:
             await agent.aclose()
-    if crew.again:
+    if crew.again and not crew.ended:
         raise ModelError(f"no endpoint answers any more: {crew.last_error}; what is done is kept, and the same again goes on from there")
     return crew.ended
 
@@ -83,6 +88,7 @@ class _Crew(Generic[R]):
         self._running = 0
         self._changed = asyncio.Condition()
         self._gone: set[HaluAgent] = set()
+        self._failures = 0
         self.again: deque[Job[R]] = deque()
         self.ended: str | None = None
         self.last_error = ""
@@ -134,7 +140,9 @@ class _Crew(Generic[R]):
     async def _result(self, job: Job[R], agent: HaluAgent) -> R | None:
         """None where the job is to be tried again."""
         try:
-            return await job.run(agent)
+            result = await job.run(agent)
+            self._failures = 0
+            return result
         except ConfigError as error:  # of this item: an empty text, a language that is not supported
             return job.failed(str(error))
         except ModelError as error:
@@ -142,6 +150,9 @@ class _Crew(Generic[R]):
             if not await asyncio.to_thread(_answers, agent):
                 self._gone.add(agent)
             elif job.tried:
+                self._failures += 1
+                if self._failures >= FAILURES:
+                    raise ModelError(f"{FAILURES} items failed one after another, the last with: {error}") from error
                 return job.failed(str(error))
             else:
                 job.tried = True

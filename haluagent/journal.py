@@ -39,6 +39,8 @@ class Journal:
     cannot be written, and where nothing in it is a whole line: then it is no journal."""
 
     def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path} is no file: name one for the results")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("a+b")

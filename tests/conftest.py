@@ -188,6 +188,7 @@ def make_context() -> Callable[..., ToolContext]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests with real parts run where HALUAGENT_TEST_<MARK>=1 says so; elsewhere they are left out, in sight."""
     parts = {"engine": "the embedded model", "docker": "a Docker engine", "bubblewrap": "bubblewrap", "browser": "Chromium", "ray": "Ray"}
+    parts["peers"] = "the peers of the benchmark"
     for mark, part in parts.items():
         variable = f"HALUAGENT_TEST_{mark.upper()}"
         if os.environ.get(variable) == "1":

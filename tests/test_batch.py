@@ -84,7 +84,7 @@ def test_a_run_goes_on_where_it_stopped_and_repeats_failures_when_told_to(agent:
 
 
 def test_files_that_are_no_batch(agent: HaluAgent, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="none.jsonl is not there"):
+    with pytest.raises(ConfigError, match="none.jsonl is no file"):
         run(tmp_path / "none.jsonl", tmp_path / "out.jsonl", [agent])
     source = write(tmp_path / "in.jsonl", [item(1)])
     with pytest.raises(ConfigError, match="other.jsonl is no output of `haluagent batch`: name another file"):
@@ -104,6 +104,27 @@ def test_lines_that_no_file_could_hold(agent: HaluAgent, tmp_path: Path, line: s
     run(source, tmp_path / "out.jsonl", [agent])
     rows = results(tmp_path / "out.jsonl")
     assert error in str(rows[1].error) and rows[2].hallucination is False
+
+
+def test_another_input_is_not_taken_for_the_one_that_was_checked(agent: HaluAgent, tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in.jsonl", [item(1), item(0)]), tmp_path / "out.jsonl"
+    run(source, out, [agent])
+    before = out.read_bytes()
+    for other in ([item(0), item(0), item(1)], [item(1)]):
+        with pytest.raises(ConfigError, match="of .*in.jsonl is not the one that .*out.jsonl holds: name another file"):
+            run(write(source, other), out, [agent])
+    assert out.read_bytes() == before
+
+
+def test_an_engine_that_cannot_start_is_no_fault_of_the_items(tmp_path: Path) -> None:
+    from haluagent.models import EmbeddedModel
+
+    (tmp_path / "bad.gguf").write_bytes(b"no weights")
+    source = write(tmp_path / "in.jsonl", [item(1)])
+    agent = HaluAgent(EmbeddedModel(str(tmp_path / "bad.gguf")), sandbox="none", search="none")
+    with pytest.raises(ConfigError):
+        run(source, tmp_path / "out.jsonl", [agent])
+    assert not (tmp_path / "out.jsonl").read_bytes()
 
 
 def test_the_input_is_never_the_output(agent: HaluAgent, tmp_path: Path) -> None:

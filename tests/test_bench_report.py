@@ -265,5 +265,7 @@ def test_the_page_needs_nothing_else() -> None:
 def test_the_reliability_curve_has_a_dot_for_every_bin_with_items() -> None:
     rows = [row(i, i > 2, True, score=score) for i, score in enumerate((0.05, 0.08, 0.35, 0.95, 1.0))]
     bins = figures(ABOUT, [*rows, row(9, True, None, score=0.5, error="failed")]).reliability
-    assert [(one.n, round(one.score, 3), one.hallucinations) for one in bins] == [(2, 0.065, 0), (1, 0.35, 0), (2, 0.975, 1)]
-    assert reliability_chart(bins).count("<circle") == 3
+    assert [(one.n, round(one.score, 3), one.hallucinations) for one in bins] == [
+        (2, 0.065, 0), (1, 0.35, 0), (1, 0.5, 1), (2, 0.975, 1)
+    ]  # fmt: skip
+    assert reliability_chart(bins).count("<circle") == 4

@@ -125,7 +125,7 @@ def test_a_file_of_another_run_is_refused(agent: HaluAgent, data: Path, tmp_path
     out = tmp_path / "run.jsonl"
     run(parts("wordcnt", limit=1), data, [agent], out)
     agent.model.name = "another"
-    with pytest.raises(ConfigError, match=r"run.jsonl is a run of scripted \(branches\), not of another"):
+    with pytest.raises(ConfigError, match=r"run.jsonl is a run with model scripted, not another: name another"):
         run(parts("wordcnt"), data, [agent], out)
     out.write_text("{}\n")
     with pytest.raises(ConfigError, match="run.jsonl, line 1 is not of a run"):
@@ -220,7 +220,7 @@ def test_the_command_line(endpoint: Any, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     command = ["bench", "run", "--datasets", "wordcnt:4", "--data", str(data), "--out", str(out)]
     call = CliRunner().invoke(app, [*command, "--endpoint", endpoint.base_url, "--token-budget", "1", "--in-flight", "1"])
-    assert call.exit_code == 0 or "stopped at the limit of 1 tokens" in call.stderr
+    assert call.exit_code == 3 and "stopped at the limit of 1 tokens" in call.stderr
     call = CliRunner().invoke(app, [*command, "--endpoint", endpoint.base_url])
     assert call.exit_code == 0, call.output
     assert "8 of 8" in call.stderr and "tokens, accuracy 100.0%" in call.stderr

@@ -149,6 +149,28 @@ def test_a_bound_in_seconds(scripted: Callable[..., Any]) -> None:
     assert 1 <= len(kept) <= 6 and ended == "the limit of 0.1 seconds"
 
 
+def test_a_bound_that_is_reached_while_a_job_fails_is_a_clean_end(scripted: Callable[..., Any]) -> None:
+    async def run(number: int, agent: HaluAgent) -> Result:
+        await asyncio.sleep(0)
+        if number == 1:
+            await asyncio.sleep(0.01)
+            raise ModelError("hiccup")
+        return Result(number=number)
+
+    kept, ended = do(range(9), run, [agent(scripted)], in_flight=2, bounds=Bounds(items=2))
+    assert ended == "the limit of 2 items" and [result.number for result in kept] == [0]
+
+
+def test_when_everything_fails_it_is_not_the_items(scripted: Callable[..., Any]) -> None:
+    async def run(number: int, agent: HaluAgent) -> Result:
+        raise ModelError("no key")
+
+    kept: list[Result] = []
+    with pytest.raises(ModelError, match="10 items failed one after another, the last with: no key"):
+        asyncio.run(work(jobs(range(99), run), [agent(scripted)], kept.append))
+    assert len(kept) == 9
+
+
 def test_a_mistake_in_the_code_is_not_taken_for_a_failed_item(scripted: Callable[..., Any]) -> None:
     async def run(number: int, agent: HaluAgent) -> Result:
         raise KeyError(number)

@@ -61,3 +61,20 @@ def test_every_sentence_is_asked_once(scripted: Any, sentences: int) -> None:
     detection, usages = detect(scripted, sentences, reflect=False)
     assert len(usages) == sentences
     assert detection.hallucination is False
+
+
+@pytest.mark.engine
+def test_what_sentences_share_stays_in_its_slot_while_others_work(engine_model: Any) -> None:
+    """A slot that were emptied then would be found again by chance: samples of a prompt are put into any that are free."""
+    import asyncio
+
+    import httpx
+
+    async def run() -> None:
+        for word in ("mountain", "river"):  # long enough that the common beginning of all conversations does not count
+            await engine_model.generate([{"role": "system", "content": f"{word} " * 200}], max_tokens=2)
+
+    asyncio.run(run())
+    url = engine_model.base_url.removesuffix("/v1") + "/slots"
+    slots = httpx.get(url, headers={"Authorization": f"Bearer {engine_model.api_key}"}).json()
+    assert sum(bool(slot.get("n_prompt_tokens")) for slot in slots) >= 2

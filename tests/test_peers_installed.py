@@ -17,9 +17,7 @@ import pytest
 from haluagent.bench.meter_proxy import MeterProxy
 from haluagent.bench.peers import PEERS, Peer, PeerAnswer, python_of
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("HALUAGENT_TEST_PEERS") != "1", reason="needs the peers installed: set HALUAGENT_TEST_PEERS=1"
-)
+pytestmark = pytest.mark.peers
 
 ITEM = (
     "How high is the tower of Osk?",

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from ..agent import HaluAgent
-from ..errors import ConfigError
+from ..errors import ConfigError, ModelError
 from ..models.client import OpenAIModel
 from ..models.embedded import EmbeddedModel
 from .items import Item
@@ -31,7 +31,7 @@ class Peers:
 
     @property
     def methods(self) -> dict[str, Method]:
-        return {name: _method(peer) for name, peer in self._peers.items()}
+        return {name: _method(peer, self._proxies[name]) for name, peer in self._peers.items()}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -42,9 +42,12 @@ class Peers:
             yield
 
 
-def _method(peer: Peer) -> Method:
+def _method(peer: Peer, proxy: MeterProxy) -> Method:
     async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
+        before = proxy.failures
         answer = await peer.detect(item.question, item.response, item.reference)
+        if answer.error and proxy.failures > before:  # the endpoint's failure, and not the peer's
+            raise ModelError(answer.error)
         return blank(item, dataset, peer.name).model_copy(update=answer._asdict())
 
     return method

@@ -123,12 +123,10 @@ class MeterProxy:
         return status, kept, content
 
     def _add(self, status: int, content: bytes, seconds: float) -> None:
-        usage = Usage(calls=1, seconds=seconds)
         failed = not 200 <= status < 300
-        if not failed:
-            usage += cost(content, self._count)
+        usage = Usage() if failed else cost(content, self._count)
         with self._changed:
-            self._usage += usage
+            self._usage += usage + Usage(calls=1, seconds=seconds)
             self._failures += failed
             self._running -= 1
             self._changed.notify_all()
@@ -142,12 +140,12 @@ def cost(content: bytes, count_tokens: Callable[[str], int] | None = None) -> Us
         return Usage()
     if not isinstance(answer, dict):
         return Usage()
-    reported = answer.get("usage") or {}
-    cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
+    reported = _dict(answer.get("usage"))
+    cached = _dict(reported.get("prompt_tokens_details")).get("cached_tokens")
     if cached is None:
-        cached = (answer.get("timings") or {}).get("cache_n")
+        cached = _dict(answer.get("timings")).get("cache_n")
     generated = reported.get("completion_tokens") or 0
-    choices = answer.get("choices") or []
+    choices = [_dict(choice) for choice in answer.get("choices") or ()]
     if len(choices) > 1 and "timings" in answer:
         # llama.cpp reports the tokens of one sample only (measured), so the others are counted here.
         count = count_tokens or _estimate
@@ -156,8 +154,12 @@ def cost(content: bytes, count_tokens: Callable[[str], int] | None = None) -> Us
     return Usage(prompt_tokens=prompt, cached_tokens=cached or 0, generated_tokens=generated)
 
 
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _text(choice: dict[str, Any]) -> str:
-    return (choice.get("message") or {}).get("content") or choice.get("text") or ""
+    return _dict(choice.get("message")).get("content") or choice.get("text") or ""
 
 
 def _estimate(text: str) -> int:

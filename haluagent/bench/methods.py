@@ -15,7 +15,7 @@ from .rows import ClaimRow, Row
 Judge = Callable[[Model, str, str, str | None, Language], Awaitable[tuple[bool | None, float, Usage, str | None]]]
 Method = Callable[[HaluAgent, Item, str], Awaitable[Row]]
 
-_RISK: dict[Label, float] = {"contradicted": 1.0, "unverified": 0.5, "supported": 0.0, "no_claim": 0.0}
+_RISK: dict[Label, float] = {"contradicted": 1.0, "unverified": 0.5, "supported": 0.0, "no_claim": -1.0}
 _LABELS: dict[bool | None, Label] = {True: "contradicted", False: "supported", None: "unverified"}
 
 
@@ -60,6 +60,8 @@ def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
 
     return method
 
+
+NEEDS_REFERENCE = {"lynx", "refchecker", "deepeval"}  # without one they have nothing to say
 
 METHODS: dict[str, Method] = {
     "haluagent": agent,

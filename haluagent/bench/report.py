@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..errors import ConfigError
 from . import report_markdown, report_page, report_text
 from .report_data import as_json, figures
 from .rows import About, Row, read
@@ -21,6 +22,8 @@ def write(run_path: Path, out_stem: Path) -> list[Path]:
     }
     out_stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [out_stem.with_name(out_stem.name + ending) for ending in texts]
+    if any(path.exists() and path.samefile(run_path) for path in paths):
+        raise ConfigError(f"{run_path} is the run itself: name the report otherwise with --out")
     for path, text in zip(paths, texts.values(), strict=True):
         path.write_text(text, encoding="utf-8", errors="replace")
     return paths

@@ -121,10 +121,9 @@ def _items(group: dict[str, list[Row]]) -> list[Row]:
 
 
 def reliability(rows: Sequence[Row]) -> list[Bin]:
-    """The bins of the reliability curve that hold something, over the rows that did not fail."""
-    known = [row for row in rows if row.error is None]
+    """The bins of the reliability curve that hold something."""
     found: list[list[Row]] = [[] for _ in range(BINS)]
-    for row, place in zip(known, bins(np.array([row.score for row in known])), strict=True):
+    for row, place in zip(rows, bins(np.array([row.score for row in rows])), strict=True):
         found[place].append(row)
     return [
         Bin(

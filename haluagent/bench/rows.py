@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,17 @@ FORMAT = 1
 class About(Record):
     """What was run. A run is continued with the same only: else its rows could not be compared.
 
-    `model` is the name that the endpoint serves.
+    `model` is the name that the endpoint serves, `steps` the most turns a sentence, `search` what is searched for sets
+    without passages of their own.
     """
 
     format: int = FORMAT
     version: str
     model: str
     strategy: str = "branches"
+    steps: int = 4
+    reflection: bool = True
+    search: str = "none"
 
 
 class ClaimRow(Record):
@@ -64,7 +69,7 @@ def read(path: Path) -> tuple[About, list[Row]]:
     was cut off by an interruption is left out. Raises ConfigError naming the file and the line that cannot be read."""
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ConfigError(f"{path} cannot be read ({error}): give the file that `haluagent bench run --out` wrote") from error
     lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
     about: About | None = None

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
@@ -17,7 +16,7 @@ from ..search.index import LocalIndex
 from ..types import Record
 from .datasets import find, load, passages
 from .items import Item
-from .methods import METHODS, Method, blank
+from .methods import METHODS, NEEDS_REFERENCE, Method, blank
 from .rows import About, Row, read
 
 DEFAULT: dict[str, Method] = {name: METHODS[name] for name in ("haluagent", "prompt")}
@@ -45,20 +44,29 @@ def parse_parts(text: str, limit: int | None = None) -> list[Part]:
     return parts
 
 
-@dataclass
 class State:
     """How far a run is: `total` rows are wanted, `rows` are there."""
 
-    total: int
-    rows: list[Row]
+    def __init__(self, total: int, rows: list[Row]) -> None:
+        self.total = total
+        self.rows: list[Row] = []
+        self.failed = 0
+        self._tokens = self._own = self._right = 0
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        self._tokens += row.usage.evaluated_tokens + row.usage.generated_tokens
+        self.failed += row.error is not None
+        if row.method == "haluagent":
+            self._own += 1
+            self._right += row.verdict == row.wrong
 
     def remark(self) -> str:
         """The tokens so far and the accuracy of the agent, for a line of progress."""
-        tokens = sum(row.usage.evaluated_tokens + row.usage.generated_tokens for row in self.rows)
-        own = [row.verdict == row.wrong for row in self.rows if row.method == "haluagent"]
-        accuracy = f", accuracy {sum(own) / len(own):.1%}" if own else ""
-        failed = sum(row.error is not None for row in self.rows)
-        return f"{tokens:,} tokens{accuracy}" + (f", {failed} failed" if failed else "")
+        accuracy = f", accuracy {self._right / self._own:.1%}" if self._own else ""
+        return f"{self._tokens:,} tokens{accuracy}" + (f", {self.failed} failed" if self.failed else "")
 
 
 def run(
@@ -87,10 +95,10 @@ def run(
         for part in parts
         for method in methods
         for name, item in items
-        if name == part.dataset
+        if name == part.dataset and (item.reference or method not in NEEDS_REFERENCE)
     ]
     with Journal(out) as journal:
-        rows = begin(journal, out, agents[0])
+        rows = begin(journal, out, agents[0], {(name, item.id): item.wrong for name, item in items})
         done = {row.key for row in rows if not (again and row.error)}
         keys = {(name, item.id, method) for name, item, method in wanted}
         state = State(len(keys), [row for row in rows if row.key in keys & done])
@@ -98,7 +106,7 @@ def run(
 
         def keep(row: Row) -> None:
             journal.append(row.model_dump_json())
-            state.rows.append(row)
+            state.add(row)
             progress(state)
 
         searches = indexes([part.dataset for part in parts], data, out)
@@ -115,18 +123,24 @@ def run(
         return asyncio.run(go())
 
 
-def begin(journal: Journal, out: Path, agent: HaluAgent) -> list[Row]:
-    """The rows that are there already; a new file gets its first line. Raises ConfigError where the file is of something
-    else."""
-    about = About(version=__version__, model=agent.model.name, strategy=agent.strategy)
+def begin(journal: Journal, out: Path, agent: HaluAgent, gold: Mapping[tuple[str, str], bool]) -> list[Row]:
+    """The rows that are there already; a new file gets its first line. `gold` has the labels of the items. Raises ConfigError
+    where the file is of another model, of other settings, or of items with other labels."""
+    search = getattr(agent.services.search, "name", "none")
+    about = About(
+        version=__version__, model=agent.model.name, strategy=agent.strategy, steps=agent.limits.steps,
+        reflection=agent.reflect, search=search,
+    )  # fmt: skip
     if not out.stat().st_size:
         journal.append(about.model_dump_json())
         return []
     before, rows = read(out)
-    if (before.model, before.strategy) != (about.model, about.strategy):
-        raise ConfigError(
-            f"{out} is a run of {before.model} ({before.strategy}), not of {about.model} ({about.strategy}): name another file"
-        )
+    for name, value in about.model_dump(exclude={"version"}).items():
+        if (earlier := getattr(before, name)) != value:
+            raise ConfigError(f"{out} is a run with {name} {earlier}, not {value}: name another file")
+    for row in rows:
+        if gold.get(row.key[:2], row.wrong) != row.wrong:
+            raise ConfigError(f"{out} has another label for {row.dataset} {row.id} than --data: name another file")
     return rows
 
 

@@ -30,7 +30,8 @@ class Scores(Record):
 
     `hallucinations` is the share of hallucinations in the gold labels, `balanced` the mean of the two classes' recalls,
     `coverage` the share of items with a verdict, `accuracy_covered` the accuracy on those. `by_score` is the accuracy of
-    calling every item with a score above one half a hallucination. `auroc` is the chance that a hallucination has a
+    calling every item with a score above one half a hallucination and below it none; one half
+    is no answer. `auroc` is the chance that a hallucination has a
     higher score than a right text, ties counting half.
 
     `calibration_error` is the expected calibration error (Naeini et al. 2015; Guo et al. 2017) of the score as the
@@ -145,7 +146,7 @@ def _items(
     score = np.array(ranks if ranks is not None else [0.5] * len(label), dtype=np.float64)
     places = np.arange(len(label)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     count = len(np.unique(places))
-    by_score = (score > 0.5) == label
+    by_score = np.where(label, score > 0.5, score < 0.5)
     columns = (np.ones(len(label)), label, flagged, flagged | passed, flagged & label, passed & ~label, by_score)
     shares, gaps = np.zeros((count, len(_SUMS))), np.zeros((count, BINS))
     np.add.at(shares, places, np.column_stack(columns).astype(np.float64))

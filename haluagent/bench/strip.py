@@ -12,6 +12,10 @@ def strip(run: Path, out: Path) -> int:
     """Write the rows of a run to `out` (gzip, the same bytes for the same run) without any text of an item or a model, and
     return how many they are. All figures can be made from it: labels, scores, costs, and which tool was called with what
     success. Raises ConfigError where a file cannot be read or written."""
+    if out.suffix != ".gz":
+        raise ConfigError(f"{out}: name the copy with .jsonl.gz, so that `bench report` reads it")
+    if out.exists() and out.samefile(run):
+        raise ConfigError(f"{out} is the run itself: name another file for the copy")
     about, rows = read(run)
     lines = [about.model_dump_json(), *(without_texts(row).model_dump_json(exclude_defaults=True) for row in rows)]
     data = gzip.compress("".join(line + "\n" for line in lines).encode(), mtime=0)

@@ -64,7 +64,7 @@ def batch(
     from haluagent.errors import ConfigError
 
     if not source.is_file():
-        raise ConfigError(f"{source} is not there: give a file of JSON lines, each {{question, response, reference?, id?}}")
+        raise ConfigError(f"{source} is no file: give one of JSON lines, each {{question, response, reference?, id?}}")
     options = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, strategy=strategy, closed_book=closed_book,
         max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, reflect=not no_reflect, sandbox=sandbox,
@@ -72,9 +72,9 @@ def batch(
     )  # fmt: skip
     agents, at_once = make_agents(options, endpoint or [], in_flight)
     total = sum(1 for _ in batches.lines(source))
-    before = batches.finished(out) if out.exists() else {}
-    failed = 0 if retry_errors else sum(before.values())
-    done = len(before) - (sum(before.values()) if retry_errors else 0)
+    before = batches.finished(out) if out.is_file() else []
+    failed = 0 if retry_errors else sum(row.failed for row in before)
+    done = sum(not (row.failed and retry_errors) for row in before)
     found = tokens = 0
     with counting() as show:
 

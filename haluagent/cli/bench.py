@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from haluagent.cli import bench_calibrate
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import (
     AgentOptions,
     ApiKey,
@@ -57,7 +57,7 @@ def run(
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
     retry_errors: RetryErrors = False,
-    item_budget: MaxItems = None,
+    item_budget: Annotated[int | None, typer.Option(min=1, help="Stop after so many judgements: an item by a method.")] = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
     model: ModelName = None,
@@ -176,4 +176,7 @@ def _run(
         typer.echo(f"`haluagent bench report {out}` writes it all, with intervals and every trajectory.")
     if ended:
         typer.echo(f"stopped at {ended}; the same command goes on from there", err=True)
+    if last is not None and last.failed:
+        typer.echo(f"{last.failed} judgements failed: see `error` in {out}; --retry-errors makes them again", err=True)
+    if ended or (last is not None and last.failed):
         raise typer.Exit(UNFINISHED)

@@ -17,7 +17,9 @@ def counting() -> Iterator[Show]:
         with _bar() as show:
             yield show
     else:
-        yield _lines()
+        lines = _Lines()
+        yield lines.show
+        lines.end()
 
 
 @contextmanager
@@ -40,23 +42,29 @@ def _bar() -> Iterator[Show]:
         yield lambda done, total, text: bar.update(task, completed=done, total=total, description=text)
 
 
-def _lines() -> Show:
-    began = time.monotonic()
-    first: int | None = None
-    shown = -EVERY
+class _Lines:
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._shown = -EVERY
+        self._first: int | None = None
+        self._waiting: tuple[int, int, str] | None = None
 
-    def show(done: int, total: int, text: str) -> None:
-        nonlocal first, shown
-        now = time.monotonic() - began
-        first = done if first is None else first
-        if now - shown < EVERY and done < total:
+    def show(self, done: int, total: int, text: str) -> None:
+        self._first = done if self._first is None else self._first
+        self._waiting = done, total, text
+        if time.monotonic() - self._began - self._shown >= EVERY:
+            self.end()
+
+    def end(self) -> None:
+        """Print what was not printed yet."""
+        if self._waiting is None or self._first is None:
             return
-        shown = now
-        rest = now / (done - first) * (total - done) if done > first else None
+        done, total, text = self._waiting
+        self._waiting = None
+        self._shown = now = time.monotonic() - self._began
+        rest = now / (done - self._first) * (total - done) if self._first < done < total else None
         left = "" if rest is None else f", about {duration(rest)} left"
         print(f"{done} of {total} after {duration(now)}{left}; {text}", file=sys.stderr, flush=True)
-
-    return show
 
 
 def duration(seconds: float) -> str:

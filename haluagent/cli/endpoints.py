@@ -32,6 +32,9 @@ def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | No
     from haluagent.errors import ConfigError, ModelError
     from haluagent.models import resolve
 
+    if endpoints and options.base_url:
+        raise ConfigError("give --endpoint or --base-url, not both")
+
     models, failures = [], []
     for url in endpoints or [options.base_url or ""]:
         try:

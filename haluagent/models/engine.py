@@ -88,6 +88,9 @@ def start(settings: EngineSettings) -> Engine:
     params.n_parallel = settings.slots
     params.cpuparams.n_threads = threads()
     params.cache_ram_mib = PROMPT_CACHE_MIB
+    # Else a slot is emptied into that cache whenever another one works, and what is used next moves to any of them: also to
+    # one that the samples of a prompt are put into, where it is lost.
+    params.cache_idle_slots = False
     params.verbosity = 0  # not a line on standard output or standard error
     params.ui = False
     params.endpoint_metrics = True

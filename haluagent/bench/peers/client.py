@@ -90,7 +90,7 @@ class Peer:
             except ValueError as error:
                 answer = _failed(f"the worker of {self.name} answered {error}", await self._end())
             except BaseException:  # cancelled: its answer must not be read as the next item's
-                await self._end()
+                await self._end(wait=False)
                 raise
             seconds = time.monotonic() - began
             return PeerAnswer(**answer, usage=self._proxy.usage - before, seconds=seconds)
@@ -123,8 +123,8 @@ class Peer:
             raise ValueError(said[:200].decode(errors="replace").strip())
         return process
 
-    async def _end(self) -> str:
-        """End the worker where there is one, and wait for its last calls, so that no other item pays for them. Returns
+    async def _end(self, wait: bool = True) -> str:
+        """End the worker where there is one, and `wait` for its last calls, so that no other item pays for them. Returns
         the last line of its stderr."""
         if self._process is None or self._stderr is None:
             return ""
@@ -133,7 +133,8 @@ class Peer:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # with what it may have started
         await process.wait()
-        await asyncio.to_thread(self._proxy.wait_idle, self._timeout)
+        if wait:
+            await asyncio.to_thread(self._proxy.wait_idle, self._timeout)
         return await stderr
 
 
