@@ -10,6 +10,7 @@ from ..protocols import Model
 from ..types import Detection, Label, Language, Usage
 from . import lynx, simple_prompt
 from .items import Item
+from .peers import PEERS
 from .rows import ClaimRow, Row
 
 Judge = Callable[[Model, str, str, str | None, Language], Awaitable[tuple[bool | None, float, Usage, str | None]]]
@@ -61,7 +62,8 @@ def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
     return method
 
 
-NEEDS_REFERENCE = {"lynx", "refchecker", "deepeval"}  # without one they have nothing to say
+# Those that have nothing to say without a reference.
+NEEDS_REFERENCE = {"lynx", *(peer.name for peer in PEERS.values() if peer.needs_reference)}
 
 METHODS: dict[str, Method] = {
     "haluagent": agent,

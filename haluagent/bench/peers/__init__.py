@@ -10,7 +10,6 @@ class Known(Record):
     `needs_reference` has nothing to say of an item."""
 
     name: str
-    title: str
     version: str
     needs_reference: bool
 
@@ -18,9 +17,9 @@ class Known(Record):
 PEERS = {
     peer.name: peer
     for peer in (
-        Known(name="refchecker", title="RefChecker", version="0.2.17", needs_reference=True),
-        Known(name="deepeval", title="DeepEval faithfulness", version="4.3.1", needs_reference=True),
-        Known(name="selfcheckgpt", title="SelfCheckGPT prompt", version="0.1.7", needs_reference=False),
+        Known(name="refchecker", version="0.2.17", needs_reference=True),
+        Known(name="deepeval", version="4.3.1", needs_reference=True),
+        Known(name="selfcheckgpt", version="0.1.7", needs_reference=False),
     )
 }
 
