@@ -58,10 +58,10 @@ async def work(
     go to the others; raises ModelError where none is left, or many items fail one after another, and ConfigError where an
     engine cannot start. Closes the agents.
     """
-    crew = _Crew(iter(jobs), keep, bounds or Bounds())
     try:
         for agent in agents:  # one that cannot start is no fault of an item
             await asyncio.to_thread(agent.prepare)
+        crew = _Crew(iter(jobs), keep, bounds or Bounds())
         async with asyncio.TaskGroup() as group:
             for agent in agents * in_flight:
                 group.create_task(crew.serve(agent))

@@ -122,8 +122,8 @@ def test_a_worker_that_ends_is_an_error_of_one_item(proxy: MeterProxy, worker: P
 
 
 def test_a_worker_that_hangs_is_ended_and_its_calls_are_its_items(proxy: MeterProxy, worker: Path) -> None:
-    hung, after = detect(proxy, worker, "hang", "check", timeout=2.0)
-    assert hung.error == "made-up gave no answer in 2 s: still busy"
+    hung, after = detect(proxy, worker, "hang", "check", timeout=6.0)
+    assert hung.error == "made-up gave no answer in 6 s: still busy"
     assert (hung.usage.calls, after.usage.calls) == (1, 1) and after.verdict is True
 
 
