@@ -95,8 +95,7 @@ def run(
     The input is read as it is needed. Returns None where all is done, else what ended it. Raises ConfigError where a file
     cannot be read or written, ModelError where no endpoint answers any more.
     """
-    if not source.is_file():
-        raise ConfigError(f"{source} is no file: give a file of JSON lines, each {{question, response, reference?, id?}}")
+    wanted = lines(source)
     if out.exists() and out.samefile(source):
         raise ConfigError(f"{out} is the input: name another file for the results")
     with Journal(out) as journal:
@@ -108,7 +107,7 @@ def run(
             journal.append(row.model_dump_json())
             progress(row)
 
-        jobs = (_job(number, line) for number, line in lines(source) if number not in done)
+        jobs = (_job(number, line) for number, line in wanted if number not in done)
         return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
 
 
@@ -147,7 +146,14 @@ def digest_of(line: str) -> str:
 
 def lines(source: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file that are not blank, with their numbers; cut at line feeds only, since U+2028 and the like may
-    stand inside JSON strings. Bytes that are no UTF-8 fail in their own line."""
+    stand inside JSON strings. Bytes that are no UTF-8 fail in their own line. Raises ConfigError, at once, where there is no
+    such file."""
+    if not source.is_file():
+        raise ConfigError(f"{source} is no file: give one of JSON lines, each {{question, response, reference?, id?}}")
+    return _lines(source)
+
+
+def _lines(source: Path) -> Iterator[tuple[int, str]]:
     with source.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():

@@ -96,7 +96,7 @@ def scripted() -> type[ScriptedModel]:
 
 class ScriptedEndpoint(ThreadingHTTPServer):
     """An OpenAI-compatible server on loopback. `say(messages)` gives the text, and "Yes" or "A" has 0.9 of a choice.
-    Counts its chat requests; `fail` makes it answer 500 to those."""
+    Counts its chat requests."""
 
     daemon_threads = True
 
@@ -104,7 +104,6 @@ class ScriptedEndpoint(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.say = say
         self.chats = 0
-        self.fail = False
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
@@ -125,8 +124,6 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.chats += 1
-        if self.server.fail:
-            return self._answer(500, {"error": {"message": "out of order"}})
         choice: dict[str, Any] = {"finish_reason": "stop"}
         if body.get("logprobs"):
             best = [{"token": token, "logprob": -0.105} for token in ("Yes", "A", "是")]

@@ -61,17 +61,14 @@ def batch(
     from haluagent import batch as batches
     from haluagent.bulk import Bounds
     from haluagent.cli.counting import counting
-    from haluagent.errors import ConfigError
 
-    if not source.is_file():
-        raise ConfigError(f"{source} is no file: give one of JSON lines, each {{question, response, reference?, id?}}")
+    total = sum(1 for _ in batches.lines(source))
     options = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, strategy=strategy, closed_book=closed_book,
         max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, reflect=not no_reflect, sandbox=sandbox,
         search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries, tools=tuple(tools or ()),
     )  # fmt: skip
     agents, at_once = make_agents(options, endpoint or [], in_flight)
-    total = sum(1 for _ in batches.lines(source))
     before = batches.finished(out) if out.is_file() else []
     failed = 0 if retry_errors else sum(row.failed for row in before)
     done = sum(not (row.failed and retry_errors) for row in before)
