@@ -3,11 +3,15 @@
 Every revision keeps the label it replaced and the reason.
 """
 
+import re
+from fractions import Fraction
+from itertools import pairwise
+
 from .branch import Detective
 from .events import Revised
 from .limits import Meter
 from .prompts import render
-from .tools._equations import find_equations
+from .tools._notation import tokenize
 from .tools._numbers import Number, find_numbers
 from .tools._words import words
 from .tools.calculator import final_answer, stated_results
@@ -15,6 +19,16 @@ from .tools.match import judge
 from .types import Evidence, Label, MemoryEntry
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
+STEP = 0.9  # that a step is right where the answer is: of 21 in recorded runs, read by hand, 20 were
+# What is said in any calculation, whatever it is about.
+_OF_CALCULATION = re.compile(
+    r"第[一二三四五]|所以|因此|因为|那么|首先|然后|最后|根据|题目|题意|已知|可知|可得|可以|得到|得出|假设|代入|上式|整理|化简|"
+    r"方程|等式|算式|列式|公式|数据|计算|数量|单价|价格|等于|[设令列则即得有由将把求解乘除加减倍]|"
+    r"\b(?:add|amount|answer|both|calculate|call|denote|divid|equal|equation|find|first|formula|get|give|given|hence|know|let|"
+    r"multipl|need|next|now|number|per|price|product|represent|set|side|simplify|solv|step|substitut|subtract|sum|thus|"
+    r"therefore|time|total|unknown|us|use|using|value|variable)(?:s|d|e|es|ed|y|ied|ying|ing)?\b",
+    re.IGNORECASE,
+)
 
 
 async def reflect(detective: Detective, model: Meter) -> None:
@@ -60,23 +74,63 @@ def look_globally(detective: Detective) -> None:
 
 
 def _corroborate(detective: Detective) -> None:
-    """A step that nothing could check is supported by the answer that it leads to, where that was worked out anew and
-    agrees; a sentence that is no step of the calculation is not."""
+    """A step that nothing could check is supported by the answer that it leads to, where formulas written from the
+    question alone gave that answer again. As sure as the answer is, times `STEP`.
+
+    What stays unverified: everything where the answer is not supported; a sentence that is no step (`_is_step`); what
+    was looked up elsewhere, which is a statement about the world; and what the model itself holds for wrong. A step
+    may still be wrong in a way that the answer does not show (`a comes before b` for `b before a`).
+    """
     if 0 not in detective.memory:
         return
     whole = detective.memory[0]
     if whole.label != "supported" or whole.tool != "calculator":
         return
+    external = {item.name for item in detective.registry if item.external}
+    looked_up = {step.sentence for step in detective.steps if step.call and step.call.name in external}
+    known = _numbers_of_the_solution(detective)
     for entry in detective.memory.entries():
-        if entry.label == "unverified" and entry.sentence.index > 0 and _is_step(entry.sentence.text, detective):
+        index, doubted = entry.sentence.index, entry.opinion is not None and entry.opinion < 0.5
+        if entry.label != "unverified" or index == 0 or index in looked_up or doubted:
+            continue
+        if _is_step(entry.sentence.text, detective.task.question, known):
             reason = render("reason", detective.task.language, kind="corroborated", detail="")
-            _revise(detective, entry, "supported", reason, whole.confidence * 0.9, whole.evidence)
+            _revise(detective, entry, "supported", reason, whole.confidence * STEP, whole.evidence)
 
 
-def _is_step(text: str, detective: Detective) -> bool:
-    """Whether a sentence calculates something, or speaks of what the question speaks of."""
-    said = words(text)
-    return bool(find_equations(text)) or 2 * len(said & words(detective.task.question)) >= len(said)
+def _numbers_of_the_solution(detective: Detective) -> set[Fraction]:
+    """The values that the question gives, that the answer is, or that a sentence found right by the calculator has."""
+    entries = detective.memory.entries()
+    right = [entry.sentence for entry in entries if entry.label == "supported" and entry.tool == "calculator"]
+    texts = [detective.task.question, *(sentence.text for sentence in right if sentence.index)]
+    numbers = [number for text in texts for number in find_numbers(text)]
+    return {number.value for number in [*numbers, *final_answer(detective.task.response)]}
+
+
+def _is_step(text: str, question: str, known: set[Fraction]) -> bool:
+    """Whether a sentence only calculates, or speaks of what the question speaks of: two of three words that are neither
+    numbers nor said in any calculation stand in the question; of a Chinese pair, both characters. Without a formula
+    (`0.9x = x - 250`), each number must be one of `known`; in a formula a number may be worked out on the way."""
+    said, asked = _topics(text), _topics(question)
+    shared = [word for word in said if word in asked or (not word.isascii() and set(word) <= set(question))]
+    if 3 * len(shared) < 2 * len(said):
+        return False
+    return _has_formula(text) or (bool(said) and all(number.value in known for number in find_numbers(text)))
+
+
+def _topics(text: str) -> set[str]:
+    """What a text is about: its words in the singular, without numbers, unknowns and the words of calculation."""
+    found = words(_OF_CALCULATION.sub(" ", text))
+    return {word.removesuffix("s") for word in found if not re.fullmatch(r"[a-z]|.*\d.*", word)}
+
+
+def _has_formula(text: str) -> bool:
+    """Whether a text calculates with signs or with a multiple of an unknown; `x = 50` and `5-day` do not."""
+    kinds = [token.kind for token in tokenize(text)]
+    signs = "unknown" in kinds or any(sign in text for sign in "=≈×÷")
+    return ("operator" in kinds and signs) or any(
+        first in ("number", "pi") and second == "unknown" for first, second in pairwise(kinds)
+    )
 
 
 def _rests_on(
