@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, I
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from . import language as languages
@@ -30,7 +31,8 @@ class HaluAgent:
     """Detects hallucinations with a model of your own and tools (Cheng et al. 2024, "Small Agent Can Also Rock!").
 
     `model` is a `Model`, the name of one that `base_url` serves, the path of a GGUF file, or None for what the
-    environment, the configuration file or else the embedded default says. `tools` are added to the built-in ones.
+    environment, the configuration file or else the embedded default says. `adapter` is the path of what the model was
+    taught, as `haluagent.models.resolve` takes it; None leaves the embedded model as it was. `tools` are added to the built-in ones.
     `strategy="linear"` keeps the paper's single transcript. `closed_book=True` lets the model's own belief become
     the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
     model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
@@ -51,6 +53,7 @@ class HaluAgent:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
+        adapter: str | Path | None = "auto",
         tools: Iterable[Tool] = (),
         strategy: Strategy = "branches",
         closed_book: bool = False,
@@ -66,7 +69,7 @@ class HaluAgent:
         if concurrency is not None and concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: at least one sentence has to be checked at a time")
         if isinstance(model, str) or model is None:
-            model = resolve(model, base_url=base_url, api_key=api_key)
+            model = resolve(model, base_url=base_url, api_key=api_key, adapter=adapter)
         self.model = model
         self.registry: Registry = default_registry()
         for item in tools:
@@ -140,8 +143,18 @@ class HaluAgent:
 
     def searching(self, search: SearchProvider) -> "HaluAgent":
         """The same agent with another search."""
-        other = copy.copy(self)
+        other = self._copy()
         other.services = replace(self.services, search=search)
+        return other
+
+    def on(self, model: Model) -> "HaluAgent":
+        """The same agent with another model."""
+        other = self._copy()
+        other.model = model
+        return other
+
+    def _copy(self) -> "HaluAgent":
+        other = copy.copy(self)
         other._loop, other._loop_lock = None, threading.Lock()
         return other
 

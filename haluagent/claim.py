@@ -1,17 +1,15 @@
 """Whether a sentence claims anything. A model that may end a check would rather do so: its word for it is put to the
 test."""
 
+from .calibration import calibration_of
 from .limits import Meter
 from .prompts import conversation
 from .task import Task
 from .tokens import clip
 from .tools._calibration import log_odds
-from .types import Language, Sentence
+from .types import Sentence
 
 CLAIM_TOKENS = 300
-# Mean log-odds above which a sentence is held for a claim. Of ten statements of fact and ten courtesies in each
-# language, all are on their side: -0.25 and more against -0.59 and less in Chinese, 0.01 against -0.22 in English.
-CLAIMS: dict[Language, float] = {"en": -0.1, "zh": -0.4}
 
 
 async def is_claim(task: Task, sentence: Sentence, model: Meter) -> bool:
@@ -28,4 +26,4 @@ async def is_claim(task: Task, sentence: Sentence, model: Meter) -> bool:
         )
         choice = await model.choose(messages, ["A", "B"])
         odds += log_odds(choice.probabilities["B" if turned else "A"]) / 2
-    return odds > CLAIMS[task.language]
+    return odds > calibration_of(model).claims[task.language]

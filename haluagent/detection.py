@@ -16,7 +16,7 @@ from .protocols import Model, Services
 from .reflection import reflect
 from .registry import Registry
 from .segment import split
-from .standalone import complete
+from .standalone import complete, judged_as_it_is
 from .task import Task, make_task
 from .types import Coverage, Detection, Language, MemoryEntry, Sentence, Span, Stop, ToolCall, Usage
 from .writing import is_writing
@@ -134,7 +134,8 @@ class Run:
     async def _segment(self, meter: Meter) -> None:
         call = ToolCall(name="split_text")
         await self.detective.act(None, wire.Turn(thought="", call=call), meter, meter.usage)
-        if self.task.reference or self.detective.services.search:  # only what is compared with a text gains by it
+        compared = self.task.reference or self.detective.services.search  # only what is compared with a text gains by it
+        if compared and not judged_as_it_is(self.task, meter):
             self.detective.task = self.task.with_sentences(await complete(self.task, meter))
         sentences = self.task.sentences
         self.planned = list(sentences)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from .calibration import calibration_of, taught_of
 from .protocols import Choice, Generation, Message, Model
 from .types import Record, Usage
 
@@ -61,6 +62,8 @@ class Meter:
         self._budget = budget
         self.name = model.name
         self.context = model.context
+        self.calibration = calibration_of(model)
+        self.taught = taught_of(model)
         self.usage = Usage()
 
     async def generate(

@@ -6,6 +6,7 @@ that neither the question nor the response says.
 
 import re
 
+from .calibration import calibration_of, taught_of
 from .limits import Meter
 from .prompts import conversation
 from .task import Task
@@ -41,6 +42,13 @@ def needs_completion(sentence: Sentence, language: str) -> bool:
     if language == "zh" and re.search(r"[\u4e00-\u9fff]", text):
         return len(text) <= _FRAGMENT_CHARACTERS
     return len(text.split()) <= _VERB_FREE_WORDS
+
+
+def judged_as_it_is(task: Task, model: Meter) -> bool:
+    """Whether the response is one sentence and the model was taught to judge that as the answer to the question: then it
+    is not completed."""
+    as_answer = calibration_of(model).answer_asked_as[task.language] == "answer"
+    return bool(taught_of(model)) and as_answer and len(task.sentences) == 1
 
 
 async def complete(task: Task, model: Meter) -> tuple[Sentence, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from .calibration import taught_of
 from .errors import ConfigError
 from .prompts import render
 from .protocols import Message, Model
@@ -84,12 +85,14 @@ def make_task(
 ) -> Task:
     """Render what the branches share and cut a long response into windows of whole sentences.
 
-    Only in a single transcript does the model split the response itself, so only there it is shown how.
+    Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
+    taught tools is shown no examples of them, apart from there: it was taught branches.
     Raises ConfigError where the question leaves no room in the model's context.
     """
     tools = list(registry)
     shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
-    demos = [demo for tool in shown for demo in tool.demos if demo.language == language]
+    known = frozenset() if single_transcript else taught_of(model)
+    demos = [demo for tool in shown if tool.name not in known for demo in tool.demos if demo.language == language]
     system = render("system", language, tools=tools, demos=demos)
     asked = model.count_tokens(question)
     told = model.count_tokens(system)

@@ -1,6 +1,7 @@
 """Every word that is sent to a model: Jinja2 templates, one file per prompt and language, and `render`."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, cast
 
@@ -39,11 +40,21 @@ def render(name: str, language: str, **variables: Any) -> str:
     return environment().get_template(f"{name}.{language}.jinja2").render(**variables).strip()
 
 
-def conversation(name: str, language: str, **variables: Any) -> list[Message]:
+class Conversation(list[Message]):
+    """Messages that know the prompt they were rendered from, and with what."""
+
+    def __init__(self, messages: Iterable[Message], prompt: str, variables: dict[str, Any]) -> None:
+        super().__init__(messages)
+        self.prompt = prompt
+        self.variables = variables
+
+
+def conversation(name: str, language: str, **variables: Any) -> Conversation:
     """The prompt as messages: a template marks where one begins with `says("user")`; without marks it is one user
     message. Raises as `render` does."""
     text = render(name, language, **variables)
     if not text.startswith(_TURN):
-        return [{"role": "user", "content": text}]
+        return Conversation([{"role": "user", "content": text}], name, variables)
     turns = [turn.partition("\n") for turn in text[1:].split(_TURN)]
-    return [Message(role=cast(Role, role), content=content.strip()) for role, _, content in turns]
+    messages = [Message(role=cast(Role, role), content=content.strip()) for role, _, content in turns]
+    return Conversation(messages, name, variables)

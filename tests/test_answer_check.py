@@ -11,6 +11,7 @@ from haluagent.tools._answer_check import FORMULA, SAMPLES, _probability, check_
 from hypothesis import given
 from hypothesis import strategies as st
 
+from haluagent.calibration import EMBEDDED
 from haluagent.errors import ToolError
 from haluagent.protocols import Generation, Message
 from haluagent.types import Language, ToolResult
@@ -111,7 +112,7 @@ def test_the_formulas_are_written_without_the_response_in_sight(
 def test_between_the_two_nothing_is_decided(
     check: Check, monkeypatch: pytest.MonkeyPatch, probability: float, label: str | None
 ) -> None:
-    monkeypatch.setattr(_answer_check, "_probability", lambda judged, agreeing: probability)
+    monkeypatch.setattr(_answer_check, "_probability", lambda judged, agreeing, curve: probability)
     result, _ = check([RIGHT, "15+6"])
     assert (result.label, result.confidence) == (label, max(probability, 1 - probability))
 
@@ -142,7 +143,8 @@ def test_the_number_that_is_shown_is_the_one_the_formula_gives(check: Check) -> 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(0, SAMPLES), st.integers(0, SAMPLES))
 def test_the_probability_is_bounded_and_monotone(judged: float, other: float, agreeing: int, more: int) -> None:
     (low, high), (few, many) = sorted((judged, other)), sorted((agreeing, more))
-    assert 0 <= _probability(low, many) <= _probability(high, many) <= _probability(high, few) <= 1
+    curve = EMBEDDED.problem
+    assert 0 <= _probability(low, many, curve) <= _probability(high, many, curve) <= _probability(high, few, curve) <= 1
 
 
 def test_what_the_model_judges_alone_decides_nothing(check: Check) -> None:

@@ -5,10 +5,10 @@ import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
-from haluagent.tools._calibration import AGREEMENT, AGREEMENT_TURNS, CURVES
+from haluagent.tools._calibration import AGREEMENT_TURNS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -18,10 +18,12 @@ from haluagent.bench.curve_report import report
 from haluagent.bench.curves import Curve, fitted, mention, present
 from haluagent.bench.fit import calibration_error, log_loss, logistic, sigmoid
 from haluagent.bench.pairs import Pair
+from haluagent.calibration import EMBEDDED, TAUGHT, Calibration, Wording
 from haluagent.cli.main import app
 from haluagent.errors import ConfigError
 from haluagent.journal import read_lines as read
 from haluagent.protocols import Message
+from haluagent.types import Language
 
 NAMES = ["Aarhus", "Bergen", "Cadiz", "Dresden", "Esbjerg", "Faro", "Genoa", "Haarlem", "Izmir", "Jena"]
 
@@ -134,17 +136,19 @@ def test_the_figures_of_probabilities() -> None:
 # The curves of the package ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("use", "language"), sorted(CURVES))
-def test_the_present_curve_is_that_of_the_tool(use: str, language: str) -> None:
+@pytest.mark.parametrize("calibration", [EMBEDDED, TAUGHT])
+@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("use", get_args(Wording))
+def test_the_present_curve_is_that_of_the_tool(use: Wording, language: Language, calibration: Calibration) -> None:
     from haluagent.tools._calibration import agreed, calibrated
 
-    curve = present(use, language)
+    curve, own = present(calibration, use, language), calibration.curve(use, language)
     for odds in (-0.4, 0.0, 0.1, 0.5):
         for familiar in (False, True):
             one = row(use, odds, False, familiar=familiar, language=language)
-            assert curve.probability(one) == pytest.approx(calibrated(odds, use, language, familiar))  # type: ignore[arg-type]
+            assert curve.probability(one) == pytest.approx(calibrated(odds, own, familiar))
             if use == "answer":
-                expected = agreed(calibrated(odds, use, language, familiar), 1.0, language)
+                expected = agreed(calibrated(odds, own, familiar), 1.0, calibration.agreement[language])
                 assert curve.probability(one | {"agreement": 1.0}) == pytest.approx(expected, abs=1e-4)
 
 
@@ -158,16 +162,42 @@ def test_a_report_compares_curves_on_pairs_they_were_not_fitted_to() -> None:
     assert mixed != text
 
 
-def test_the_printed_constants_are_python() -> None:
+def printed(text: str) -> Calibration:
+    """The calibration at the end of a report."""
+    found = json.loads(text[text.index("```json") + len("```json") : text.rindex("```")])
+    assert list(found) == ["calibration"]
+    return Calibration.model_validate(found["calibration"])
+
+
+@pytest.mark.parametrize("before", [EMBEDDED, TAUGHT])
+def test_the_printed_constants_are_those_of_a_card(before: Calibration) -> None:
     rows = simulated("answer", Curve(0.5, 10.0, agreement=3.0), 400, seed=5)
-    text = report(rows)
-    code = text[text.index("CURVES") :]
-    lean, slope, familiar = json.loads(
-        "[" + next(line for line in code.splitlines() if '("answer", "en")' in line).split("(")[2].rstrip("),") + "]"
-    )
-    assert (lean, slope, familiar) == (pytest.approx(0.5, abs=0.1), pytest.approx(10, rel=0.3), 0)
-    assert f'("consistency", "zh"): ({CURVES["consistency", "zh"][0]:.2f}' in code, "what was not measured stays"
-    assert f'"zh": {AGREEMENT["zh"]:.1f}' in code
+    found = printed(report(rows, before))
+    curve = found.curve("answer", "en")
+    assert (curve.lean, curve.slope, curve.familiar) == (pytest.approx(0.5, abs=0.1), pytest.approx(10, rel=0.3), 0)
+    assert found.agreement["en"] == pytest.approx(3, rel=0.3)
+    assert {name for name in Calibration.model_fields if getattr(found, name) != getattr(before, name)} == {"match", "agreement"}
+    assert {key for key in found.match if found.match[key] != before.match[key]} == {"answer:en"}, "what was not measured stays"
+    assert found.agreement["zh"] == before.agreement["zh"]
+
+
+def test_a_threshold_is_fitted_and_printed() -> None:
+    rows = [
+        row("answer" if number % 2 else "search", 0.0, False, number, wording="answer", mentions=2.0 + number % 2)
+        for number in range(40)
+    ]
+    found = printed(report(rows))
+    assert found.mentions == EMBEDDED.mentions | {"answer:en": pytest.approx(2.5, abs=0.1)}
+
+
+def test_the_report_compares_with_the_calibration_of_the_model() -> None:
+    rows = [row("consistency", -2.0, True, number) for number in range(4)]
+    lower = Calibration.model_validate({"match": EMBEDDED.match | {"consistency:en": {"lean": -3, "slope": 3}}})
+    shares = [
+        next(line for line in report(rows, calibration).splitlines() if "| consistency | en | match now" in line)
+        for calibration in (EMBEDDED, lower)
+    ]
+    assert [line.split(" | ")[-1] for line in shares] == ["100 % |", "0 % |"]
 
 
 def test_decisions_are_those_of_the_tools() -> None:
@@ -278,6 +308,42 @@ def test_a_file_of_another_model_is_not_continued(scripted: Any, tmp_path: Path)
         calibrate.run(other, pairs(1), out, lambda line: None)
 
 
+def test_a_model_with_an_adapter_is_judged_as_it_is_in_a_detection(scripted: Any, tmp_path: Path) -> None:
+    """Its calibration reaches the tools; a response of one sentence is not completed, one of several is."""
+    plain = {"group": "p", "language": "en", "half": 0, "question": "Where is it?", "kind": "k", "wrong": False}
+    text, claim = "The tower stands in Faro.", "It stands in Faro."
+    one = Pair(id="one", use="answer", claim=claim, reference=text, **plain)
+    several = Pair(id="several", use="statement", claim=claim, reference=text, before="There are towers.", **plain)
+    claims: dict[bool, list[str]] = {}
+    for taught in (False, True):
+        model = scripted(choose=truthful, free="Faro is where it stands.")
+        model.calibration, model.taught = TAUGHT, frozenset({"match"} if taught else ())
+        out = tmp_path / f"{taught}.jsonl"
+        calibrate.run(model, [one, several], out, lambda line: None)
+        claims[taught] = [row["claim"] for row in read(out)]
+        assert any("is the response right?" in messages[-1]["content"] for messages in model.seen), "asked as it was taught"
+    assert claims == {False: ["Faro is where it stands."] * 2, True: [claim, "Faro is where it stands."]}
+
+
+def test_recorded_judgements_are_compared_with_the_adapter_they_were_made_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from haluagent.models import adapters, weights
+
+    card = adapters.AdapterCard(
+        name="mine", version="1", base=weights.DEFAULT, file="mine.gguf", sha256="0" * 64, bytes=1, rank=1,
+        calibration=TAUGHT, licence="MIT", data_sources=(),
+    )  # fmt: skip
+    file = tmp_path / "mine.json"
+    file.write_text(card.model_dump_json())
+    monkeypatch.setattr(adapters, "FOLDER", tmp_path)
+    for model, adapter, found in (
+        (f"{weights.DEFAULT}+mine", "auto", TAUGHT), (weights.DEFAULT, "auto", EMBEDDED), ("served", "auto", EMBEDDED),
+        ("served", str(file), TAUGHT), (f"{weights.DEFAULT}+mine", None, EMBEDDED),
+    ):  # fmt: skip
+        assert calibrate.calibration_of_rows([{"model": model}], adapter) == found
+
+
 # The command -----------------------------------------------------------------------------------------------------
 
 
@@ -302,7 +368,7 @@ def test_the_whole_command(command: Any, tmp_path: Path) -> None:
     assert "| answer | en | 24 | 24 | 1.000 | 100 % | 0 % | " in result.stdout
     figures = next(line for line in result.stdout.splitlines() if line.startswith("| answer | en | 24")).split(" | ")
     assert figures[5] == "1.000", "AUROC of a model that knows"
-    assert result.stdout.count('"en"): (') == 3
+    assert printed(result.stdout).curve("answer", "en") != EMBEDDED.curve("answer", "en")
     again = command("--fit-only", str(out))
     assert again.exit_code == 0 and again.stdout in result.stdout
 

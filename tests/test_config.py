@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from haluagent.errors import ConfigError, ModelError
-from haluagent.models import weights
+from haluagent.models import adapters, weights
 from haluagent.models.client import OpenAIModel
 from haluagent.models.config import cache_dir, config_path, resolve
 from haluagent.models.embedded import EmbeddedModel
@@ -60,10 +60,11 @@ def other() -> Iterator[Listing]:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user without settings."""
-    for name in ("BASE_URL", "MODEL", "API_KEY", "CONFIG", "CACHE", "OFFLINE"):
+    for name in ("BASE_URL", "MODEL", "API_KEY", "ADAPTER", "CONFIG", "CACHE", "OFFLINE"):
         monkeypatch.delenv(f"HALUAGENT_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(adapters, "FOLDER", tmp_path / "no-adapters")
     return tmp_path
 
 

@@ -6,8 +6,10 @@ Both go into one probability by logistic regression (`docs/calibration.md` has i
 """
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
+from ..calibration import ProblemCurve, calibration_of
 from ..errors import ToolError
 from ..prompts import conversation
 from ..protocols import ToolContext
@@ -22,7 +24,6 @@ TEMPERATURE = 0.6
 FORMULA = "root ::= [0-9.+*/() %-]{1,100}"
 SUPPORTED, CONTRADICTED = 0.45, 0.55  # probabilities of being wrong; between them nothing is decided
 COMPARED = 2  # formulas that could be computed, before their disagreement counts
-INTERCEPT, JUDGED, AGREES, AGREES_MORE = 1.0, 0.4, -1.0, -1.6
 
 _OBSERVATION = {
     "en": "worked out anew from the question, {agreeing} of {n} formulas give {stated}{others}; judged wrong with {p:.0%}",
@@ -31,12 +32,19 @@ _OBSERVATION = {
 _OTHERS = {"en": " (others: {values})", "zh": "（其余得到：{values}）"}
 
 
-async def check_answer(context: ToolContext) -> ToolResult:
-    """The label of a response as the answer to the problem in the question; None where it is open. What the model
-    judges moves the probability but never decides: support needs a formula that gives the stated answer.
+@dataclass(frozen=True)
+class Look:
+    """A second look at an answer: the numbers that it states, the formulas that were found for the problem with their
+    values, those of them that give one of the numbers, with it, and the probability that the model judges it wrong."""
 
-    Raises ToolError where the response states no number.
-    """
+    stated: list[Number]
+    formulas: list[tuple[str, Fraction]]
+    agreeing: list[tuple[str, Number]]
+    judged: float
+
+
+async def look_at(context: ToolContext) -> Look:
+    """Raises ToolError where the response states no number."""
     numbers = final_answer(context.response)
     given = {number.value for number in find_numbers(context.question)}
     stated = [number for number in numbers if number.value not in given] or numbers
@@ -44,8 +52,19 @@ async def check_answer(context: ToolContext) -> ToolResult:
         raise ToolError("the response states no number" if context.language == "en" else "回复中没有数字")
     formulas = await _formulas(context)
     agreeing = [pair for formula in formulas if (pair := _agreement(formula, stated))]
-    answer = agreeing[0][1] if agreeing else stated[-1]
-    wrong = _probability(await _judged_wrong(context), len(agreeing))
+    return Look(stated, formulas, agreeing, await _judged_wrong(context))
+
+
+async def check_answer(context: ToolContext) -> ToolResult:
+    """The label of a response as the answer to the problem in the question; None where it is open. What the model
+    judges moves the probability but never decides: support needs a formula that gives the stated answer.
+
+    Raises ToolError where the response states no number.
+    """
+    look = await look_at(context)
+    agreeing, formulas = look.agreeing, look.formulas
+    answer = agreeing[0][1] if agreeing else look.stated[-1]
+    wrong = _probability(look.judged, len(agreeing), calibration_of(context.model).problem)
     label: Label | None = None
     if agreeing and wrong < SUPPORTED:
         label = "supported"
@@ -98,11 +117,11 @@ async def _judged_wrong(context: ToolContext) -> float:
     return choice.probabilities[choices[1]]
 
 
-def _probability(judged: float, agreeing: int) -> float:
+def _probability(judged: float, agreeing: int, curve: ProblemCurve) -> float:
     """That the answer is wrong, given the judgement and the number of formulas that give it."""
     clipped = min(max(judged, 1e-6), 1 - 1e-6)
-    log_odds = INTERCEPT + JUDGED * math.log(clipped / (1 - clipped))
-    log_odds += AGREES * (agreeing > 0) + AGREES_MORE * (agreeing > 1)
+    log_odds = curve.intercept + curve.judged * math.log(clipped / (1 - clipped))
+    log_odds += curve.agrees * (agreeing > 0) + curve.agrees_more * (agreeing > 1)
     return 1 / (1 + math.exp(-log_odds))
 
 

@@ -3,36 +3,15 @@
 A small model leans to one answer whatever is asked. Every question is asked twice, with its options exchanged, and
 the log-odds are averaged, which takes most of that out for any model. A logistic curve (Platt 1999) per wording and
 language, fitted to labelled pairs, takes out the rest: `sigmoid(slope * (log_odds - lean) + familiar)`, the last
-term only where all words of the claim stand in the text. How it is fitted again, for this or another model, is in
-`docs/calibration.md`.
+term only where all words of the claim stand in the text. The curves of a model are in its `Calibration`.
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Wording = Literal["answer", "statement", "consistency"]
+from ..calibration import MatchCurve
 
-# (wording, language) -> (lean, slope, familiar), for the log-odds of "supported"
-CURVES: dict[tuple[str, str], tuple[float, float, float]] = {
-    ("answer", "en"): (-0.17, 13.0, 0.0),
-    ("answer", "zh"): (-0.05, 16.0, 0.0),
-    ("statement", "en"): (0.11, 13.6, 0.0),
-    ("statement", "zh"): (-0.01, 5.1, 1.5),
-    ("consistency", "en"): (0.0, 3.0, 0.0),
-    ("consistency", "zh"): (0.0, 3.0, 0.0),
-}
-
-# What it adds to the log-odds that an answer given anew agrees with the one that is judged, and where it turns.
-AGREEMENT = {"en": 3.8, "zh": 3.5}
-AGREEMENT_TURNS = 0.4
-
-# Mean log-odds above which a text says enough to answer a question ("answer"), or to decide a statement.
-MENTIONS = {
-    ("answer", "en"): -0.20,
-    ("answer", "zh"): 0.4,
-    ("statement", "en"): -0.33,
-    ("statement", "zh"): 0.4,
-}
+AGREEMENT_TURNS = 0.4  # where the agreement of an answer given anew with the one that is judged says nothing
 
 # A model that prefers a letter whatever is asked: both orders are this far from even, and nearly cancel.
 LARGE, CANCELS = 3.0, 0.02
@@ -55,7 +34,7 @@ class Judgement(NamedTuple):
 
 
 def judgement(
-    one: float, other: float, wording: Wording, language: str, *, familiar: bool = False, scored: bool = True
+    one: float, other: float, curve: MatchCurve, *, familiar: bool = False, scored: bool = True
 ) -> Judgement:
     """What the probabilities of "yes" in the two option orders say together.
 
@@ -71,14 +50,15 @@ def judgement(
     odds = sum(both) / 2
     if abs(odds) < (CANCELS if abs(both[0]) > LARGE else 1e-6):
         return Judgement(0.5, silent=True, odds=both, familiar=familiar)
-    return Judgement(calibrated(odds, wording, language, familiar), odds=both, familiar=familiar)
+    return Judgement(calibrated(odds, curve, familiar), odds=both, familiar=familiar)
 
 
-def agreed(probability: float, agreement: float | None, language: str) -> float:
-    """A probability moved by how far an answer given anew agrees, from 0 to 1; None leaves it as it is."""
+def agreed(probability: float, agreement: float | None, weight: float) -> float:
+    """A probability moved by how far an answer given anew agrees, from 0 to 1, with the weight of a calibration; None
+    leaves it as it is."""
     if agreement is None:
         return probability
-    total = log_odds(probability) + AGREEMENT[language] * (agreement - AGREEMENT_TURNS)
+    total = log_odds(probability) + weight * (agreement - AGREEMENT_TURNS)
     return 1 / (1 + math.exp(-total))
 
 
@@ -88,8 +68,7 @@ def log_odds(probability: float) -> float:
     return math.log(clipped / (1 - clipped))
 
 
-def calibrated(odds: float, wording: Wording, language: str, familiar: bool = False) -> float:
+def calibrated(odds: float, curve: MatchCurve, familiar: bool = False) -> float:
     """The probability in (0, 1) for averaged log-odds; `familiar` where all words of the claim stand in the text."""
-    lean, slope, bonus = CURVES[wording, language]
-    total = slope * (odds - lean) + (bonus if familiar else 0.0)
+    total = curve.slope * (odds - curve.lean) + (curve.familiar if familiar else 0.0)
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))

@@ -4,9 +4,9 @@ alone contradicts nothing: it takes a passage about the same that says enough to
 import re
 from dataclasses import dataclass
 
+from ..calibration import calibration_of
 from ..protocols import SearchResult, ToolContext
 from ..types import Evidence, Sentence, Span
-from ._calibration import MENTIONS
 from ._instructions import without_orders
 from ._judge import NUMBER_MISSING, Source, answer_anew, ask, mentions, wording_of
 from ._numbers import find_numbers
@@ -135,4 +135,5 @@ async def speaks_against(context: ToolContext, sentence: Sentence, found: Found)
     if not about:
         return False
     odds = await mentions(context, None if answers else sentence, found.window)
-    return odds >= MENTIONS["answer" if answers else "statement", context.language]
+    thresholds = calibration_of(context.model).mentions
+    return odds >= thresholds[f"{'answer' if answers else 'statement'}:{context.language}"]

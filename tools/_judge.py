@@ -7,17 +7,16 @@ Long texts are cut into windows; any window may support a sentence, the best one
 
 from dataclasses import dataclass
 
+from ..calibration import Wording, calibration_of
 from ..prompts import conversation
 from ..protocols import ToolContext
 from ..tokens import clip
-from ..types import Evidence, Language, Sentence, Span
-from ._calibration import UNCALIBRATED, Judgement, Wording, agreed, judgement, log_odds
+from ..types import Evidence, Sentence, Span
+from ._calibration import UNCALIBRATED, Judgement, agreed, judgement, log_odds
 from ._passages import missing_numbers, passage
 from ._words import words
 
 WINDOW_TOKENS = 1000
-# A bare answer, completed to a sentence, is judged better as a statement in English, and as an answer in Chinese.
-ANSWER_ASKED_AS: dict[Language, Wording] = {"en": "statement", "zh": "answer"}
 ANSWER_TOKENS = 30
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
 
@@ -63,7 +62,7 @@ async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: J
     if wording_of(context) == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
         agrees = agreement(anew, sentence.text, context.question)
-        supported = agreed(supported, agrees, context.language)
+        supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing = tuple(missing_numbers(sentence.claim, f"{known} {context.question}"))
     if missing and not judged.silent:
         supported = min(supported, NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED)
@@ -110,14 +109,14 @@ async def mentions(context: ToolContext, sentence: Sentence | None, text: str) -
 
 async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:
     """Whether the text supports the sentence, or whether both can be true, asked with the options in both orders."""
-    count = context.model.count_tokens
+    count, calibration = context.model.count_tokens, calibration_of(context.model)
     yes: list[float] = []
     scored = True
     for turned in (False, True):
         messages = conversation(
             "match",
             context.language,
-            wording=ANSWER_ASKED_AS[context.language] if wording == "answer" else wording,
+            wording=calibration.answer_asked_as[context.language] if wording == "answer" else wording,
             evidence=text,
             question=clip(context.question, WINDOW_TOKENS, count)[0],
             claim=clip(sentence.claim, WINDOW_TOKENS, count)[0],
@@ -127,4 +126,4 @@ async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Word
         yes.append(choice.probabilities["B" if turned else "A"])
         scored = scored and choice.calibrated
     familiar = words(sentence.claim) <= words(text)
-    return judgement(yes[0], yes[1], wording, context.language, familiar=familiar, scored=scored)
+    return judgement(yes[0], yes[1], calibration.curve(wording, context.language), familiar=familiar, scored=scored)

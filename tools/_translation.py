@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple, get_args
 
+from ..calibration import calibration_of
 from ..errors import ToolError
 from ..prompts import conversation
 from ..protocols import Model, Translator
@@ -20,10 +21,6 @@ from ._translation_languages import name_of
 
 MAX_TOKENS = 600
 IDENTICAL = 0.97
-
-# (intercept, weight of the log-odds that both say the same, weight of the words they share) by the language that is
-# judged in; fitted as `docs/calibration.md` says.
-CURVES: dict[Language, tuple[float, float, float]] = {"en": (1.3, 7.9, 2.0), "zh": (2.1, 7.5, 2.2)}
 
 _SPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
@@ -105,8 +102,8 @@ async def likeness(model: Model, pair: Pair) -> float:
     if not scored:
         agree = (yes[0] - 0.5) * (yes[1] - 0.5) > 0
         return (UNCALIBRATED if yes[0] > 0.5 else 1 - UNCALIBRATED) if agree else 0.5
-    intercept, weight, weight_shared = CURVES[pair.language]
-    total = intercept + weight * sum(map(log_odds, yes)) / 2 + weight_shared * overlap(pair.one, pair.other)
+    curve = calibration_of(model).translation[pair.language]
+    total = curve.intercept + curve.log_odds * sum(map(log_odds, yes)) / 2 + curve.shared * overlap(pair.one, pair.other)
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
 
 

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..calibration import EMBEDDED, Calibration, calibration_of, taught_of
 from ..errors import ConfigError
 from ..journal import Journal, read_lines
 from ..limits import Budget, Limits, Meter
+from ..models import adapters
 from ..protocols import Choice, Generation, Message, Model, SearchResult, ToolContext
 from ..registry import Registry
-from ..standalone import complete
+from ..standalone import complete, judged_as_it_is
 from ..task import make_task
 from ..tools import default_registry
 from ..tools._judge import agreement, ask, mentions, weigh, wording_of
@@ -36,6 +38,14 @@ def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str]
         raise ConfigError(f"{out} holds judgements of {', '.join(other)}: name another file for {model.name}")
     done = {row["id"] for row in rows}
     asyncio.run(_run(model, [pair for pair in pairs if pair.id not in done], out, progress))
+
+
+def calibration_of_rows(rows: Sequence[dict[str, Any]], adapter: str | None) -> Calibration:
+    """What the model of recorded judgements is read with: the calibration of an adapter that is named, else of the one
+    that the name of the model says, else of the embedded model. Raises ConfigError for an adapter that is none."""
+    weights, _, taught = (rows[0]["model"] if rows else "").partition("+")
+    found = adapters.choose(adapter, weights)
+    return found.calibration if found and (adapter != "auto" or found.name == taught) else EMBEDDED
 
 
 async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None]) -> None:
@@ -78,7 +88,7 @@ async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
     own = Sentence(index=2 if pair.before else 1, text=pair.claim, span=place)
     reference = pair.reference or None
     task = make_task(pair.question, response, reference, pair.language, (own,), registry, model)
-    completed = await complete(task, model)
+    completed = (own,) if not pair.before and judged_as_it_is(task, model) else await complete(task, model)
     sentences = (first, *completed) if pair.before else completed
     return ToolContext(
         question=pair.question, response=response, language=pair.language, sentences=sentences, model=model,
@@ -106,6 +116,8 @@ class _Remembering:
         self._model = model
         self.name = model.name
         self.context = model.context
+        self.calibration = calibration_of(model)
+        self.taught = taught_of(model)
         self._said: dict[str, Any] = {}
 
     async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:

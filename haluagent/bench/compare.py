@@ -9,25 +9,25 @@ from ..models.client import OpenAIModel
 from ..models.embedded import EmbeddedModel
 from .items import Item
 from .meter_proxy import MeterProxy
-from .methods import METHODS, Method, blank
+from .methods import METHODS, Method, blank, without_adapter
 from .peers import PEERS, Peer
 from .rows import Row
 
 
 class Peers:
-    """The peers of these names at the endpoint of a model. Raises ConfigError for one that is not known or not installed,
+    """The peers of these names at the endpoint of a model, as it was before it was taught. Raises ConfigError for one that is not known or not installed,
     and for a model that is at no endpoint."""
 
     def __init__(self, names: Sequence[str], agent: HaluAgent) -> None:
         if unknown := [name for name in names if name not in PEERS]:
             raise ConfigError(f"there is no peer {', '.join(unknown)}; there are {', '.join([*METHODS, *PEERS])}")
-        model = agent.model
+        model = without_adapter(agent.model)
         if not isinstance(model, OpenAIModel | EmbeddedModel):
             raise ConfigError("the peers need a model that is served: give --base-url, or use the embedded one")
         self._proxies = {
             name: MeterProxy(model.base_url, model.api_key, count_tokens=model.count_tokens) for name in names
         }
-        self._peers = {name: Peer(name, self._proxies[name], model.name) for name in names}
+        self._peers = {name: Peer(name, self._proxies[name], getattr(model, "weights", model.name)) for name in names}
 
     @property
     def methods(self) -> dict[str, Method]:

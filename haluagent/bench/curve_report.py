@@ -1,31 +1,34 @@
 """How good the calibration is on pairs that it was not fitted to, what the tools decide on them, and the constants."""
 
+import json
 from collections.abc import Callable, Sequence
 
-from ..tools._calibration import MENTIONS
+from ..calibration import EMBEDDED, MENTIONED, Calibration, Wording
 from ..tools._judge import NUMBER_MISSING
 from ..tools.match import CLEAR, CONTRADICTED, SUPPORTED
-from .curves import Curve, Row, deciding, fitted, mention, odds, present
+from ..types import Language
+from .curves import Curve, Key, Row, deciding, fitted, mention, odds, present, refitted
 from .fit import calibration_error, log_loss
 from .passages import LANGUAGES
 from .scores import auroc
 
-Key = tuple[str, str]
+FITTED: tuple[Wording, ...] = ("answer", "statement", "consistency")
+_MENTIONED = [(wording, language) for wording in MENTIONED for language in LANGUAGES]
 
-FITTED = ("answer", "statement", "consistency")
 
-
-def report(rows: Sequence[Row]) -> str:
-    """Markdown tables of how good the curves are and what they decide, and the constants for `_calibration.py`."""
+def report(rows: Sequence[Row], calibration: Calibration = EMBEDDED) -> str:
+    """Markdown tables of how good the curves are and what they decide, against those of a calibration ("now"), and that
+    calibration with the fitted ones, as JSON for the card of an adapter."""
     curves: dict[Key, Curve] = {
-        (use, language): fitted(_of(rows, use, language), use) or present(use, language)
+        (use, language): fitted(_of(rows, use, language), use) or present(calibration, use, language)
         for use in FITTED
         for language in LANGUAGES
     }
-    return "\n\n".join([_quality(rows), _decisions(rows, curves), _mentions(rows), _constants(rows, curves)])
+    tables = [_quality(rows, calibration), _decisions(rows, curves, calibration), _mentions(rows, calibration)]
+    return "\n\n".join([*tables, _constants(rows, curves, calibration)])
 
 
-def _quality(rows: Sequence[Row]) -> str:
+def _quality(rows: Sequence[Row], calibration: Calibration) -> str:
     lines = [
         "| wording | language | n | AUROC of shared words | AUROC one order | AUROC both | AUROC of the curve | "
         "log loss | log loss now | error | error now |",
@@ -35,14 +38,14 @@ def _quality(rows: Sequence[Row]) -> str:
         for language in LANGUAGES:
             own = _of(rows, use, language)
             if own:
-                lines.append(f"| {use} | {language} | {len(own)} | {' | '.join(_figures(own, use, language))} |")
+                lines.append(f"| {use} | {language} | {len(own)} | {' | '.join(_figures(own, use, present(calibration, use, language)))} |")
     return "\n".join(lines)
 
 
-def _figures(rows: Sequence[Row], use: str, language: str) -> list[str]:
+def _figures(rows: Sequence[Row], use: Wording, now: Curve) -> list[str]:
     """How well the claims are sorted, and the loss and the error of probabilities: of curves that were fitted to the
     other half, and of the present ones."""
-    labels, now = [not row["wrong"] for row in rows], present(use, language)
+    labels = [not row["wrong"] for row in rows]
     halves = [fitted([row for row in rows if row["half"] != half], use) or now for half in (0, 1)]
     new = [halves[row["half"]].probability(row) for row in rows]
     old = [now.probability(row) for row in rows]
@@ -53,11 +56,11 @@ def _figures(rows: Sequence[Row], use: str, language: str) -> list[str]:
     return [f"{figure:.3f}" for figure in figures]
 
 
-def _decisions(rows: Sequence[Row], curves: dict[Key, Curve]) -> str:
+def _decisions(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calibration) -> str:
     """What is said of claims: by `match`, with the present curves and the fitted ones, and by `web_search`, as it was
     when the row was recorded."""
     judges: dict[str, Callable[[Row], str | None]] = {
-        "match now": lambda row: _label(row, present(row["wording"], row["language"])),
+        "match now": lambda row: _label(row, present(calibration, row["wording"], row["language"])),
         "match new": lambda row: _label(row, curves[row["wording"], row["language"]]),
         "web_search": lambda row: row["found"],
     }
@@ -93,29 +96,30 @@ def _label(row: Row, curve: Curve) -> str | None:
     return "supported" if probability > SUPPORTED else "contradicted" if probability < CONTRADICTED else None
 
 
-def _mentions(rows: Sequence[Row]) -> str:
+def _mentions(rows: Sequence[Row], calibration: Calibration) -> str:
     """How many texts are taken to say enough, of those that decide a claim and of those that do not, with a threshold
     that was found on the other half, and with the present one."""
     lines = [
         "| wording | language | texts that decide | that do not | AUROC | kept | let through | kept now | let through now |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for key in MENTIONS:
-        own = _mentioning(rows, key)
+    for wording, language in _MENTIONED:
+        now = calibration.mentions[f"{wording}:{language}"]
+        own = _mentioning(rows, wording, language)
         labels = [deciding(row) for row in own]
         if len(set(labels)) == 2:
             other = [mention([row for row in own if row["half"] != half]) for half in (0, 1)]
-            halves = [MENTIONS[key] if found is None else found for found in other]
+            halves = [now if found is None else found for found in other]
             cells = [str(sum(labels)), str(len(labels) - sum(labels)), f"{auroc(labels, [r['mentions'] for r in own]):.3f}"]
-            for thresholds in (halves, [MENTIONS[key]] * 2):
+            for thresholds in (halves, [now] * 2):
                 said = [row["mentions"] >= thresholds[row["half"]] for row in own]
                 cells += [_share_of(said, labels, True), _share_of(said, labels, False)]
-            lines.append(f"| {' | '.join([*key, *cells])} |")
+            lines.append(f"| {' | '.join([wording, language, *cells])} |")
     return "\n".join(lines)
 
 
-def _mentioning(rows: Sequence[Row], key: Key) -> list[Row]:
-    return [row for row in rows if (row["wording"], row["language"]) == key]
+def _mentioning(rows: Sequence[Row], wording: Wording, language: Language) -> list[Row]:
+    return [row for row in rows if (row["wording"], row["language"]) == (wording, language)]
 
 
 def _share_of(said: Sequence[bool], labels: Sequence[bool], label: bool) -> str:
@@ -123,18 +127,17 @@ def _share_of(said: Sequence[bool], labels: Sequence[bool], label: bool) -> str:
     return f"{100 * sum(own) / len(own):.0f} %"
 
 
-def _constants(rows: Sequence[Row], curves: dict[Key, Curve]) -> str:
-    """For `tools/_calibration.py`, fitted to all rows; what could not be fitted is as it is there."""
-    lines = ["CURVES: dict[tuple[str, str], tuple[float, float, float]] = {"]
-    for (use, language), curve in curves.items():
-        lines.append(f'    ("{use}", "{language}"): ({curve.lean:.2f}, {curve.slope:.1f}, {curve.familiar:.1f}),')
-    agreement = ", ".join(f'"{language}": {curves["answer", language].agreement:.1f}' for language in LANGUAGES)
-    lines += ["}", f"AGREEMENT = {{{agreement}}}", "MENTIONS = {"]
-    for key, now in MENTIONS.items():
-        found = mention(_mentioning(rows, key))
-        lines.append(f'    ("{key[0]}", "{key[1]}"): {now if found is None else found:.2f},')
-    return "\n".join([*lines, "}"])
+def _constants(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calibration) -> str:
+    """The calibration fitted to all rows, as it stands in a card; what could not be fitted is as it was."""
+    mentions = dict(calibration.mentions)
+    for wording, language in _MENTIONED:
+        found = mention(_mentioning(rows, wording, language))
+        if found is not None:
+            mentions[f"{wording}:{language}"] = found
+    new = refitted(calibration, curves, mentions)
+    text = json.dumps({"calibration": new.model_dump()}, indent=1, ensure_ascii=False)
+    return f"```json\n{text}\n```"
 
 
-def _of(rows: Sequence[Row], use: str, language: str) -> list[Row]:
+def _of(rows: Sequence[Row], use: str, language: Language) -> list[Row]:
     return [row for row in rows if row["use"] == use and row["language"] == language]

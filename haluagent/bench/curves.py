@@ -1,13 +1,16 @@
-"""The curves and thresholds of `tools/_calibration.py`, fitted to recorded judgements."""
+"""The curves of `match` and the thresholds of `mentions` in a `Calibration`, fitted to recorded judgements."""
 
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..tools._calibration import AGREEMENT, AGREEMENT_TURNS, CURVES
+from ..calibration import Calibration, MatchCurve, Wording
+from ..tools._calibration import AGREEMENT_TURNS
+from ..types import Language
 from .fit import logistic, sigmoid
 
 Row = dict[str, Any]
+Key = tuple[Wording, Language]
 
 FEWEST = 8  # rows that a curve is fitted to
 
@@ -28,9 +31,23 @@ class Curve(NamedTuple):
         return sigmoid(total + self.agreement * _agrees(row))
 
 
-def present(wording: str, language: str) -> Curve:
-    """The curve that the package has."""
-    return Curve(*CURVES[wording, language], AGREEMENT[language] if wording == "answer" else 0.0)
+def present(calibration: Calibration, wording: Wording, language: Language) -> Curve:
+    """The curve that a model has so far."""
+    curve = calibration.curve(wording, language)
+    agreement = calibration.agreement[language] if wording == "answer" else 0.0
+    return Curve(curve.lean, curve.slope, curve.familiar, agreement)
+
+
+def refitted(calibration: Calibration, curves: dict[Key, Curve], mentions: dict[str, float]) -> Calibration:
+    """The calibration with other curves of `match` and thresholds of `mentions`, to two decimals; the rest stays."""
+    match, agreement = dict(calibration.match), dict(calibration.agreement)
+    for (wording, language), curve in curves.items():
+        lean, slope, familiar = (round(value, 2) for value in curve[:3])
+        match[f"{wording}:{language}"] = MatchCurve(lean=lean, slope=max(slope, 0.01), familiar=familiar)
+        if wording == "answer":
+            agreement[language] = round(curve.agreement, 2)
+    thresholds = {key: round(value, 2) for key, value in mentions.items()}
+    return calibration.model_copy(update={"match": match, "agreement": agreement, "mentions": thresholds})
 
 
 def fitted(rows: Sequence[Row], wording: str) -> Curve | None:

@@ -45,15 +45,30 @@ async def agent(agent: HaluAgent, item: Item, dataset: str) -> Row:
     )
 
 
+async def untaught(own: HaluAgent, item: Item, dataset: str) -> Row:
+    """The agent on the same weights without what they were taught. Raises ModelError where the endpoint failed."""
+    row = await agent(own.on(without_adapter(own.model)), item, dataset)
+    return row.model_copy(update={"method": "untaught"})
+
+
+def without_adapter(model: Model) -> Model:
+    """The model as it was before it was taught, where that can be had here; else the model."""
+    base = getattr(model, "untaught", None)
+    found: Model = base() if base is not None else model
+    return found
+
+
 def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
-    """A method that asks a judge of the response and, where wanted, of each of its claims too."""
+    """A method that asks a judge of the response and, where wanted, of each of its claims too. The judge is the model as it
+    was before it was taught."""
 
     async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
         began = time.monotonic()
-        verdict, score, usage, error = await judge(agent.model, item.question, item.response, item.reference, item.language)
+        model = without_adapter(agent.model)
+        verdict, score, usage, error = await judge(model, item.question, item.response, item.reference, item.language)
         claims = []
         for claim in item.claims if by_claim else ():
-            wrong, risk, cost, _ = await judge(agent.model, item.question, claim.text, item.reference, item.language)
+            wrong, risk, cost, _ = await judge(model, item.question, claim.text, item.reference, item.language)
             usage += cost
             claims.append(ClaimRow(wrong=claim.wrong, label=_LABELS[wrong], score=risk))
         update = {"verdict": verdict, "score": score, "claims": tuple(claims), "usage": usage, "error": error}
@@ -67,6 +82,7 @@ NEEDS_REFERENCE = {"lynx", *(peer.name for peer in PEERS.values() if peer.needs_
 
 METHODS: dict[str, Method] = {
     "haluagent": agent,
+    "untaught": untaught,
     "prompt": _asked("prompt", simple_prompt.judge, by_claim=True),
     "lynx": _asked("lynx", lynx.judge),
 }

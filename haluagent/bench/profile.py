@@ -71,7 +71,10 @@ def profile(source: Path) -> Profile:
     items = [parse(line) for _, line in lines(source)]
     engine = EmbeddedModel()
     engine.start()
-    model = _Model(engine.base_url, engine.name, api_key=engine.api_key, dialect="llama.cpp", concurrency=1)
+    model = _Model(
+        engine.base_url, engine.weights, api_key=engine.api_key, dialect="llama.cpp", concurrency=1,
+        calibration=engine.calibration, taught=engine.taught,
+    )  # fmt: skip
     agent = HaluAgent(model, sandbox="none", search="none", concurrency=1)
     agent.registry = tools = _Tools(agent.registry, model)
 

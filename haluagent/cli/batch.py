@@ -7,6 +7,7 @@ import typer
 
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import (
+    AdapterFile,
     AgentOptions,
     ApiKey,
     BaseUrl,
@@ -18,11 +19,13 @@ from haluagent.cli.options import (
     MaxSteps,
     MaxTokens,
     ModelName,
+    NoAdapter,
     NoReflect,
     SandboxOption,
     SearchOption,
     StrategyOption,
     ToolFiles,
+    chosen_adapter,
 )
 
 FAILED = 3
@@ -40,6 +43,8 @@ def batch(
     model: ModelName = None,
     base_url: BaseUrl = None,
     api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
     closed_book: ClosedBook = False,
     strategy: StrategyOption = "branches",
     max_steps: MaxSteps = None,
@@ -67,6 +72,7 @@ def batch(
         model=model, base_url=base_url, api_key=api_key, strategy=strategy, closed_book=closed_book,
         max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, reflect=not no_reflect, sandbox=sandbox,
         search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries, tools=tuple(tools or ()),
+        adapter=chosen_adapter(adapter, no_adapter),
     )  # fmt: skip
     agents, at_once = make_agents(options, endpoint or [], in_flight)
     before = batches.finished(out) if out.is_file() else []

@@ -8,17 +8,20 @@ import typer
 from haluagent.cli import bench_calibrate
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import (
+    AdapterFile,
     AgentOptions,
     ApiKey,
     BaseUrl,
     IndexOption,
     MaxSteps,
     ModelName,
+    NoAdapter,
     NoReflect,
     SandboxOption,
     SearchOption,
     StrategyOption,
     ToolFiles,
+    chosen_adapter,
 )
 
 if TYPE_CHECKING:
@@ -63,6 +66,11 @@ def run(
     model: ModelName = None,
     base_url: BaseUrl = None,
     api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
+    untaught: Annotated[
+        bool, typer.Option("--untaught", help="Also run the agent on the same weights without their adapter.")
+    ] = False,
     strategy: StrategyOption = "branches",
     max_steps: MaxSteps = None,
     no_reflect: NoReflect = False,
@@ -76,17 +84,25 @@ def run(
     The same command goes on where it was stopped. Nothing is searched unless --search says so; a set that comes with
     passages of its own (webqa) has those indexed beside RUN.
     """
+    from haluagent.bench.methods import METHODS, without_adapter
     from haluagent.bench.run import DEFAULT, parse_parts
     from haluagent.bulk import Bounds
+    from haluagent.errors import ConfigError
 
     parts = parse_parts(datasets, limit)
     options = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, strategy=strategy, max_steps=max_steps, reflect=not no_reflect,
         sandbox=sandbox, search=search, index=index, tools=tuple(tools or ()),
+        adapter=chosen_adapter(adapter, no_adapter),
     )  # fmt: skip
     agents, at_once = make_agents(options, endpoint or [], in_flight)
     bounds = Bounds(items=item_budget, tokens=token_budget, seconds=second_budget)
-    _run(parts, data, agents, out, DEFAULT, in_flight=at_once, bounds=bounds, again=retry_errors)
+    methods = dict(DEFAULT)
+    if untaught:
+        if without_adapter(agents[0].model) is agents[0].model:
+            raise ConfigError("--untaught compares with the weights without their adapter: this model has no adapter")
+        methods["untaught"] = METHODS["untaught"]
+    _run(parts, data, agents, out, methods, in_flight=at_once, bounds=bounds, again=retry_errors)
 
 
 @app.command()
@@ -101,6 +117,8 @@ def compare(
     model: ModelName = None,
     base_url: BaseUrl = None,
     api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Run the agent and other detectors over the same items at the same endpoint: quality and cost side by side."""
@@ -116,7 +134,10 @@ def compare(
         for name in names:
             if name in PEERS:
                 make_environment(name, say=lambda line: typer.echo(line, err=True))
-    options = AgentOptions(model=model, base_url=base_url, api_key=api_key, sandbox=sandbox, search="none")
+    options = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, sandbox=sandbox, search="none",
+        adapter=chosen_adapter(adapter, no_adapter),
+    )  # fmt: skip
     agents, _ = make_agents(options, [], 1)
     others = Peers([name for name in names if name not in METHODS], agents[0])
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}

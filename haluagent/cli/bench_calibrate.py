@@ -5,29 +5,58 @@ from typing import Annotated
 
 import typer
 
+from haluagent.cli.options import AdapterFile, NoAdapter, chosen_adapter
+
 
 def calibrate(
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file of judgements, one JSON line a pair; continued if it exists.")] = None,
     limit: Annotated[int, typer.Option(help="At most N pairs for each use and language.")] = 48,
+    answers: Annotated[
+        int | None, typer.Option(min=1, help="Judge answers to so many word problems instead, for the calculator.")
+    ] = None,
     fit_only: Annotated[Path | None, typer.Option(help="Ask nothing: fit the judgements of this file again.")] = None,
     model: Annotated[str | None, typer.Option(help="The model; the embedded one by default.")] = None,
     base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
     api_key: Annotated[str | None, typer.Option(help="Its key.")] = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
 ) -> None:
-    """Judge labelled pairs with a model, and print the curves of `match` that fit it."""
+    """Judge labelled pairs with a model, and print the curves of `match` that fit it, or with --answers those of the
+    calculator. What cannot be fitted stays as it is in the calibration of the model's adapter."""
     from ..bench import calibrate as judging
     from ..bench import curve_report, pairs
+    from ..calibration import calibration_of
     from ..errors import ConfigError
     from ..journal import read_lines
     from ..models import resolve
 
-    file = fit_only or out
+    if answers is not None:
+        return _answers(data, out, answers, model, base_url, api_key, chosen_adapter(adapter, no_adapter))
+    file, named = fit_only or out, chosen_adapter(adapter, no_adapter)
+    present = None
     if file is None or (fit_only is None and data is None):
         raise ConfigError("give --data and --out, or --fit-only with the file of an earlier run")
     if fit_only is None and data is not None:
-        chosen = resolve(model, base_url=base_url, api_key=api_key)
+        chosen = resolve(model, base_url=base_url, api_key=api_key, adapter=named)
+        present = calibration_of(chosen)
         judging.run(chosen, pairs.make(data, limit), file, progress=lambda line: typer.echo(line, err=True))
     if not file.is_file():
         raise ConfigError(f"{file} does not exist: give the file that `haluagent bench calibrate --out` wrote")
-    typer.echo(curve_report.report(read_lines(file)))
+    rows = read_lines(file)
+    typer.echo(curve_report.report(rows, present or judging.calibration_of_rows(rows, named)))
+
+
+def _answers(
+    data: Path | None, out: Path | None, limit: int, model: str | None, base_url: str | None, api_key: str | None, adapter: str | None
+) -> None:
+    from ..bench import answers
+    from ..calibration import calibration_of
+    from ..errors import ConfigError
+    from ..models import resolve
+
+    if data is None or out is None:
+        raise ConfigError("give --data, the directory of the published sets, and --out, the file of judgements")
+    chosen = resolve(model, base_url=base_url, api_key=api_key, adapter=adapter)
+    rows = answers.run(chosen, answers.make(data, limit), out, progress=lambda line: typer.echo(line, err=True))
+    typer.echo(answers.report(rows, calibration_of(chosen).problem))

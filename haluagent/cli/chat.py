@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from haluagent.cli import options
 from haluagent.cli.options import (
+    AdapterFile,
     AgentOptions,
     ApiKey,
     BaseUrl,
@@ -23,6 +24,7 @@ from haluagent.cli.options import (
     MaxSteps,
     MaxTokens,
     ModelName,
+    NoAdapter,
     NoReflect,
     SandboxOption,
     SearchOption,
@@ -55,6 +57,8 @@ def chat(
     model: ModelName = None,
     base_url: BaseUrl = None,
     api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
     max_steps: MaxSteps = None,
     max_tokens: MaxTokens = None,
     max_seconds: MaxSeconds = None,
@@ -90,6 +94,7 @@ def chat(
             fetch_pages=fetch_pages,
             max_queries=max_queries,
             tools=tuple(tools or ()),
+            adapter=options.chosen_adapter(adapter, no_adapter),
         )
     )
     talk(agent, lang)

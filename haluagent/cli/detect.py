@@ -9,6 +9,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.options import (
+    AdapterFile,
     AgentOptions,
     ApiKey,
     BaseUrl,
@@ -22,6 +23,7 @@ from haluagent.cli.options import (
     MaxSteps,
     MaxTokens,
     ModelName,
+    NoAdapter,
     NoReflect,
     SandboxOption,
     SearchOption,
@@ -57,6 +59,8 @@ def detect(
     model: ModelName = None,
     base_url: BaseUrl = None,
     api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
     max_steps: MaxSteps = None,
     max_tokens: MaxTokens = None,
     max_seconds: MaxSeconds = None,
@@ -98,6 +102,7 @@ def detect(
             fetch_pages=fetch_pages,
             max_queries=max_queries,
             tools=tuple(tools or ()),
+            adapter=options.chosen_adapter(adapter, no_adapter),
         )
     )
     language = detect_language(text.question, text.response) if lang == "auto" else lang

@@ -39,7 +39,10 @@ def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | No
     for url in endpoints or [options.base_url or ""]:
         try:
             at_once = in_flight or (IN_FLIGHT if url else None)
-            models.append(resolve(options.model, base_url=url, api_key=options.api_key, concurrency=at_once))
+            chosen = resolve(
+                options.model, base_url=url, api_key=options.api_key, concurrency=at_once, adapter=options.adapter
+            )
+            models.append(chosen)
         except ModelError as error:
             failures.append(error)
     if not models:

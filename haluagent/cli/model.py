@@ -25,7 +25,7 @@ def list_models() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ..models import store, weights
+    from ..models import adapters, store, weights
 
     here = {found.name: found for found in weights.installed()}
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -37,6 +37,10 @@ def list_models() -> None:
         table.add_row(name, store.megabytes(known.size), known.licence, known.languages, place)
     for other in here.values():
         table.add_row(other.name, store.megabytes(other.size), "see its hub", "", str(other.path))
+    for adapter in adapters.all_shipped():
+        if card := adapter.card:
+            name = f"{card.name} (adapter, on by default with {card.base})"
+            table.add_row(name, store.megabytes(card.bytes), card.licence, "", str(adapter.path))
     # A terminal wraps the table; a pipe gets every row on one line.
     Console(width=None if sys.stdout.isatty() else 400).print(table)
 
@@ -107,6 +111,6 @@ def serve(
 
     name = model or DEFAULT
     servers.serve_embedded(
-        EmbeddedModel(name).path(), name, host=host, port=port, context=context or DEFAULT_CONTEXT,
+        EmbeddedModel(name, adapter=None).path(), name, host=host, port=port, context=context or DEFAULT_CONTEXT,
         slots=parallel or SLOTS, lora=Path(adapters[0]) if adapters else None, api_key=api_key,
     )  # fmt: skip

@@ -27,6 +27,11 @@ StrategyOption = Annotated[Strategy, typer.Option(help="One branch per sentence,
 ModelName = Annotated[str | None, typer.Option(help="Model to use; see 'haluagent model list'.")]
 BaseUrl = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint, such as http://localhost:8000/v1.")]
 ApiKey = Annotated[str | None, typer.Option(help="Its key. HALUAGENT_API_KEY keeps it out of the process list.")]
+AdapterFile = Annotated[
+    str | None,
+    typer.Option("--adapter", metavar="FILE", help="What the model was taught: a card (.json) or a GGUF adapter."),
+]
+NoAdapter = Annotated[bool, typer.Option("--no-adapter", help="The embedded model as it was, without its adapter.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Turns of the model per sentence.")]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens evaluated and generated in one detection.")]
 MaxSeconds = Annotated[float | None, typer.Option(callback=_positive, help="Seconds one detection may take.")]
@@ -64,6 +69,16 @@ class AgentOptions:
     fetch_pages: bool = False
     max_queries: int | None = None
     tools: tuple[Path, ...] = ()
+    adapter: str | None = "auto"
+
+
+def chosen_adapter(file: str | None, none: bool) -> str | None:
+    """What `resolve` is told of the adapter. Raises ConfigError where it is named and refused at once."""
+    from haluagent.errors import ConfigError
+
+    if file is not None and none:
+        raise ConfigError("give --adapter or --no-adapter, not both")
+    return None if none else file or "auto"
 
 
 def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgent":
@@ -78,6 +93,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         model or options.model,
         base_url=options.base_url,
         api_key=options.api_key,
+        adapter=options.adapter,
         strategy=options.strategy,
         closed_book=options.closed_book,
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),

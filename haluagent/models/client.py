@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from ..calibration import EMBEDDED, Calibration
 from ..errors import ConfigError, ModelError
 from ..protocols import Choice, Generation, Message
 from ..types import Usage
@@ -28,7 +29,8 @@ class OpenAIModel:
     `context` is in tokens, `timeout` in seconds per try, `attempts` counts the first try, and `concurrency`
     requests run at a time. `samples_per_request` is how many samples the server takes in one request (None:
     any number). `tokenizer` counts tokens; without one they are estimated. `seed` is the same for every
-    request, so that a run can be repeated.
+    request, so that a run can be repeated. `calibration` is what its judgements are read with, and `taught` names the
+    tools that it was taught to use: both from the card of its adapter.
     """
 
     def __init__(
@@ -45,6 +47,8 @@ class OpenAIModel:
         timeout: float = 300.0,
         attempts: int = 5,
         concurrency: int = 8,
+        calibration: Calibration = EMBEDDED,
+        taught: frozenset[str] = frozenset(),
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.name = name
@@ -52,6 +56,8 @@ class OpenAIModel:
         self.dialect: Dialect = dialect
         self.concurrency = concurrency
         self.api_key = api_key
+        self.calibration = calibration
+        self.taught = taught
         self._endpoint = Endpoint(
             base_url, api_key=api_key, timeout=timeout, attempts=attempts, concurrency=concurrency, sleep=sleep
         )

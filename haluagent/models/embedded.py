@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..calibration import EMBEDDED
 from ..errors import ConfigError, ModelError
 from ..protocols import Choice, Generation, Message
 from ..types import Usage
-from . import weights
+from . import adapters, weights
 from .config import cache_dir
 from .progress import download_progress
 
@@ -34,9 +35,14 @@ class EmbeddedModel:
     """A `Model` on this machine: a name of `haluagent model list`, an `hf:` name, or a path to a GGUF file.
 
     Nothing is loaded before the first call. `context` is in tokens per conversation and costs memory: about
-    29 KB a token and slot with the default weights. `lora` is a GGUF adapter. `concurrency` requests run at a
-    time: one by default, because sentences checked in turn find their common prefix in the cache, and two
-    cores gain little from more. With `HALUAGENT_OFFLINE=1`, or `offline=True`, weights are never downloaded.
+    29 KB a token and slot with the default weights. `concurrency` requests run at a time: one by default, because
+    sentences checked in turn find their common prefix in the cache, and two cores gain little from more. With
+    `HALUAGENT_OFFLINE=1`, or `offline=True`, weights are never downloaded.
+
+    `adapter` is what the model was taught: "auto" for the adapter that comes with the package for these weights, the
+    path of a card (.json) or of a GGUF adapter, or None. `lora` is a GGUF adapter without any of that, in its place.
+    `name` is that of the weights and, after a plus, of the adapter; `calibration` and `taught` (names of tools) are the
+    adapter's. Raises ConfigError for an adapter that cannot be used.
     """
 
     def __init__(
@@ -44,13 +50,18 @@ class EmbeddedModel:
         name: str = weights.DEFAULT,
         *,
         context: int = DEFAULT_CONTEXT,
+        adapter: "Path | str | adapters.Adapter | None" = "auto",
         lora: Path | None = None,
         concurrency: int = 1,
         seed: int = 0,
         timeout: float = 600.0,
         offline: bool | None = None,
     ) -> None:
-        self.name = name
+        self.weights = name
+        self.adapter = None if lora else adapters.choose(adapter, name)
+        self.name = f"{name}+{self.adapter.name}" if self.adapter else name
+        self.calibration = self.adapter.calibration if self.adapter else EMBEDDED
+        self.taught = self.adapter.taught if self.adapter else frozenset()
         self.context = context
         self._lora = lora
         self.concurrency = concurrency
@@ -58,6 +69,7 @@ class EmbeddedModel:
         self._timeout = timeout
         self._offline = os.environ.get("HALUAGENT_OFFLINE", "") not in ("", "0") if offline is None else offline
         self._client: OpenAIModel | None = None
+        self._base: EmbeddedModel | None = None
         self._prefixes: PrefixCache | None = None
         self._warm: set[str] = set()
         self._warm_failures = 0
@@ -102,6 +114,17 @@ class EmbeddedModel:
         self._warm.add(system)
         return usage
 
+    def untaught(self) -> "EmbeddedModel":
+        """The same weights without an adapter: this model itself where it has none. An engine of its own."""
+        if self.adapter is None:
+            return self
+        if self._base is None:
+            self._base = EmbeddedModel(
+                self.weights, context=self.context, adapter=None, concurrency=self.concurrency, seed=self._seed,
+                timeout=self._timeout, offline=self._offline,
+            )  # fmt: skip
+        return self._base
+
     def count_tokens(self, text: str) -> int:
         """How many tokens of this model `text` takes: exactly, or an estimate that errs towards too many where the
         vocabulary is of a kind that only the engine reads. Loads the vocabulary, not the engine."""
@@ -109,8 +132,9 @@ class EmbeddedModel:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop. The engine stays: others may share it."""
-        if self._client is not None:
-            await self._client.aclose()
+        for model in (self._client, self._base):
+            if model is not None:
+                await model.aclose()
 
     def start(self) -> None:
         """Pull the weights and start the engine where that has not been done; else it happens at the first call.
@@ -131,18 +155,18 @@ class EmbeddedModel:
 
     def path(self) -> Path:
         """The weights on this disk, pulled if they are not there yet. Raises `ConfigError` where they must not be."""
-        if self.name.endswith(".gguf") and not self.name.startswith(weights.HUB):
-            return Path(self.name).resolve()
-        found = weights.path(self.name)
+        if self.weights.endswith(".gguf") and not self.weights.startswith(weights.HUB):
+            return Path(self.weights).resolve()
+        found = weights.path(self.weights)
         if found is not None:
             return found
         if self._offline:
             raise ConfigError(
-                f"the weights {self.name} are not here and HALUAGENT_OFFLINE forbids to download them: "
-                f"run `haluagent model pull {self.name}` first"
+                f"the weights {self.weights} are not here and HALUAGENT_OFFLINE forbids to download them: "
+                f"run `haluagent model pull {self.weights}` first"
             )
-        with download_progress(self.name) as progress:
-            return weights.pull(self.name, progress)
+        with download_progress(self.weights) as progress:
+            return weights.pull(self.weights, progress)
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer | ApproximateTokenizer":
@@ -174,8 +198,9 @@ class EmbeddedModel:
         with self._starting:
             if self._client is None:  # another thread may have been first
                 states = _states_directory()
+                lora = self.adapter.checked() if self.adapter else self._lora
                 settings = engine.EngineSettings(
-                    self.path(), self.name, self.context, SLOTS, CONTEXTS, self._lora, states=states
+                    self.path(), self.weights, self.context, SLOTS, CONTEXTS, lora, states=states
                 )
                 running = engine.shared(settings)
                 if states:
@@ -183,7 +208,7 @@ class EmbeddedModel:
                     self._prefixes = PrefixCache(server_url, running.api_key, states, running.identity(settings))
                 self._client = OpenAIModel(
                     running.base_url,
-                    self.name,
+                    self.weights,
                     api_key=running.api_key,
                     dialect="llama.cpp",
                     context=self.context,
