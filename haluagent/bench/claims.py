@@ -58,7 +58,7 @@ def search(passage: Passage, index: Search, chance: random.Random) -> Two | None
         use = "answer"
     else:
         return None
-    kind, text = "removed", _without(passage, said) if chance.random() < 0.7 else None
+    kind, text = "removed", without(passage, said) if chance.random() < 0.7 else None
     if text is None:
         other = index.best(f"{passage.text} {two.question}", without=(passage.text, said))
         kind, text = "neighbour", other.text if other else ""
@@ -77,9 +77,9 @@ def consistency(passage: Passage, chance: random.Random) -> Two | None:
     cut = chance.randrange(1, len(sentences) - 1)
     right = sentences[cut]
     if chance.random() < 0.5:  # what is new may be wrong: it still goes together with what was said
-        right = _altered(right, passage, chance) or right
+        right = altered(right, passage, chance) or right
     for one in chance.sample(sentences[:cut], cut):
-        if wrong := _altered(one, passage, chance):
+        if wrong := altered(one, passage, chance):
             return Two("next", passage.asked[0].question, right, wrong, before=_GAP[passage.language].join(sentences[:cut]))
     return None
 
@@ -98,11 +98,11 @@ def premise(problem: Passage, chance: random.Random) -> Two | None:
 
 def _answers(passage: Passage, chance: random.Random) -> tuple[str, str, str] | None:
     """A question with its right answer and a wrong one."""
-    found = (_answers_to(asked, passage, chance) for asked in chance.sample(passage.asked, len(passage.asked)))
+    found = (answers_to(asked, passage, chance) for asked in chance.sample(passage.asked, len(passage.asked)))
     return next(filter(None, found), None)
 
 
-def _answers_to(asked: Asked, passage: Passage, chance: random.Random) -> tuple[str, str, str] | None:
+def answers_to(asked: Asked, passage: Passage, chance: random.Random) -> tuple[str, str, str] | None:
     """The question with its right answer and a wrong one of the same kind, neither of which holds the other: another
     question's answer, a published one, or the same with another number or name."""
     right, language = asked.right.strip().rstrip(".。"), passage.language
@@ -133,32 +133,32 @@ def _statements(passage: Passage, chance: random.Random) -> tuple[Two, str] | No
     """A question's answers put as statements, or a sentence that was shortened and one of its words replaced; and what
     the passage says about it: the answer, or the sentence."""
     for asked in chance.sample(passage.asked, len(passage.asked)):
-        found = _answers_to(asked, passage, chance)
+        found = answers_to(asked, passage, chance)
         stated = _stated(asked.question, found[1:], passage.language) if found else None
         if found and stated:
             return Two("stated", asked.question, *stated), found[1]
     sentences = [item.text for item in split(passage.text)] if passage.language == "en" else []
     for sentence in chance.sample(sentences, len(sentences)):
         right = perturb.shortened(sentence)
-        wrong = right and _altered(right, passage, chance)
+        wrong = right and altered(right, passage, chance)
         if right and wrong:
             return Two("shortened", passage.asked[0].question, right, wrong), sentence
     return None
 
 
-def _altered(sentence: str, passage: Passage, chance: random.Random) -> str | None:
+def altered(sentence: str, passage: Passage, chance: random.Random) -> str | None:
     """The sentence with a number, a name or an answer replaced by another of the passage."""
     if passage.language == "en":
         edits = chance.sample([perturb.replace_number, perturb.replace_name], 2)
         return next(filter(None, [edit(sentence, passage.text, chance) for edit in edits]), None)
     for asked in chance.sample(passage.asked, len(passage.asked)):
-        found = _answers_to(asked, passage, chance) if asked.right in sentence else None
+        found = answers_to(asked, passage, chance) if asked.right in sentence else None
         if found and found[2] not in sentence:
             return sentence.replace(found[1], found[2], 1)
     return perturb.replace_number(sentence, passage.text, chance)
 
 
-def _without(passage: Passage, said: str) -> str | None:
+def without(passage: Passage, said: str) -> str | None:
     """The text without the sentences that hold an answer, or that it holds; None where less than a third is left."""
     kept = [item.text for item in split(passage.text) if said not in item.text and item.text not in said]
     rest = _GAP[passage.language].join(kept)

@@ -15,8 +15,8 @@ from .rows import Row
 
 
 class Peers:
-    """The peers of these names at the endpoint of a model, as it was before it was taught. Raises ConfigError for one that is not known or not installed,
-    and for a model that is at no endpoint."""
+    """The peers of these names at the endpoint of a model, as it was before it was taught. Raises ConfigError for one that is
+    not known or not installed, and for a model that is at no endpoint."""
 
     def __init__(self, names: Sequence[str], agent: HaluAgent) -> None:
         if unknown := [name for name in names if name not in PEERS]:

@@ -53,7 +53,7 @@ def make(directory: Path, limit: int = 48, seed: int = SEED) -> list[Pair]:
     """
     pairs: list[Pair] = []
     for language in passages.LANGUAGES:
-        known = sorted(passages.load(directory, language), key=lambda one: _digest(f"{seed}:{one.name}"))
+        known = sorted(passages.load(directory, language), key=lambda one: digest(f"{seed}:{one.name}"))
         index = Search(known)
         texts, problems = ([one for one in known if one.problem is problem] for problem in (False, True))
         pairs += _most(texts, index, seed, dict.fromkeys(USES, limit) | {"consistency": limit - limit // 4 * 2})
@@ -73,7 +73,7 @@ def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, in
             return
 
 
-def _digest(name: str) -> bytes:
+def digest(name: str) -> bytes:
     return hashlib.sha256(name.encode()).digest()
 
 

@@ -1,6 +1,7 @@
 """The client for every model: chat completions of an OpenAI-compatible server, as text or as a scored choice."""
 
 import asyncio
+import copy
 import logging
 import re
 import time
@@ -101,6 +102,12 @@ class OpenAIModel:
     @property
     def base_url(self) -> str:
         return self._endpoint.base_url
+
+    def reseeded(self, seed: int) -> Self:
+        """The same model with another seed, over the same connections."""
+        other = copy.copy(self)
+        other._seed = seed
+        return other
 
     async def generate(
         self,

@@ -1,6 +1,7 @@
 """The embedded model: weights pulled when first needed, llama.cpp in this process, and the client of every server."""
 
 import asyncio
+import copy
 import logging
 import os
 import threading
@@ -124,6 +125,13 @@ class EmbeddedModel:
                 timeout=self._timeout, offline=self._offline,
             )  # fmt: skip
         return self._base
+
+    def reseeded(self, seed: int) -> "EmbeddedModel":
+        """The same model with another seed, on the same engine."""
+        other = copy.copy(self)
+        other._seed, other._base = seed, None
+        other._client = self._client.reseeded(seed) if self._client else None
+        return other
 
     def count_tokens(self, text: str) -> int:
         """How many tokens of this model `text` takes: exactly, or an estimate that errs towards too many where the

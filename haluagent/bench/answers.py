@@ -1,0 +1,113 @@
+"""The calibration of the calculator's check of a whole answer: right and wrong answers to word problems, judged and fitted.
+
+The answers are made from published problems (`trajectories.arithmetic`), one right and one wrong of each form, of problems
+that no trajectory is made from.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..calibration import ProblemCurve
+from ..errors import ConfigError
+from ..journal import Journal, iterate, read_lines
+from ..limits import Budget, Limits, Meter
+from ..protocols import Model, ToolContext
+from ..segment import split
+from ..tools._answer_check import look_at
+from ..tools._calibration import log_odds
+from ..trajectories import arithmetic
+from ..trajectories.records import Item
+from .fit import log_loss, logistic, sigmoid
+from .pairs import SEED, digest
+
+Row = dict[str, Any]
+
+
+def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
+    """Answers to at most `limit` problems of Ape210K, two right and two wrong ones each; the same ones for the same file.
+    Raises ConfigError where the file is missing."""
+    path = directory / "ape210k_valid.jsonl"
+    if not path.is_file():
+        raise ConfigError(f"{path} does not exist: say with --data where the published files of the sets are")
+    rows = enumerate(iterate(path), start=1)
+    problems = [problem for number, row in rows if (problem := arithmetic.ape210k(row, number))]
+    problems.sort(key=lambda one: digest(f"{seed}:{one.name}"))
+    return [item for one in problems[:limit] for item in arithmetic.lessons(one, random.Random(f"{seed}:{one.name}"))]
+
+
+def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str], None] = print) -> list[Row]:
+    """Judge the answers that `out` does not hold yet, one JSON line each, and return all of them. Raises ConfigError where
+    `out` is of another model, ModelError where the endpoint failed."""
+    rows = read_lines(out) if out.exists() else []
+    if other := {row["model"] for row in rows} - {model.name}:
+        raise ConfigError(f"{out} holds judgements of {', '.join(other)}: name another file for {model.name}")
+    done = {row["id"] for row in rows}
+
+    async def go() -> None:
+        with Journal(out) as journal:
+            for position, item in enumerate(items, start=1):
+                if item.id not in done:
+                    rows.append(await _judge(item, model))
+                    journal.append(json.dumps(rows[-1], ensure_ascii=False))
+                    progress(f"{position}/{len(items)} {item.id}")
+        aclose = getattr(model, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+    asyncio.run(go())
+    return rows
+
+
+async def _judge(item: Item, model: Model) -> Row:
+    meter = Meter(model, Budget(Limits()))
+    context = ToolContext(
+        question=item.question, response=item.response, language=item.language, sentences=split(item.response), model=meter
+    )
+    look = await look_at(context)
+    return {
+        "id": item.id, "group": item.group, "model": model.name, "wrong": item.gold, "judged": log_odds(look.judged),
+        "formulas": len(look.formulas), "agreeing": len(look.agreeing),
+    }  # fmt: skip
+
+
+def fit(rows: Sequence[Row]) -> ProblemCurve:
+    """The curve that fits the rows. Raises ValueError where all have one label."""
+    features = [_features(row) for row in rows]
+    intercept, judged, agrees, more = logistic(features, [row["wrong"] for row in rows])
+    return ProblemCurve(intercept=intercept, judged=judged, agrees=agrees, agrees_more=more)
+
+
+def _features(row: Row) -> list[float]:
+    return [row["judged"], float(row["agreeing"] > 0), float(row["agreeing"] > 1)]
+
+
+def report(rows: Sequence[Row], now: ProblemCurve) -> str:
+    """How good the present curve is, and one that was fitted to the other half of the problems; and the curve for all."""
+    labels = [row["wrong"] for row in rows]
+    half = {group: position % 2 for position, group in enumerate(sorted({row["group"] for row in rows}))}
+    halves = [fit([row for row in rows if half[row["group"]] != side]) for side in (0, 1)]
+    lines = [
+        f"{len(rows)} answers to word problems, {sum(labels)} of them wrong.",
+        "",
+        "| formulas that give the answer | answers | of them wrong |",
+        "|---|---:|---:|",
+    ]
+    for name, wanted in (("none", {0}), ("one", {1}), ("more", set(range(2, 100)))):
+        own = [row for row in rows if row["agreeing"] in wanted]
+        lines.append(f"| {name} | {len(own)} | {sum(row['wrong'] for row in own)} |")
+    lines += ["", "| curve | accuracy at one half | log loss |", "|---|---:|---:|"]
+    for name, curves in (("present", [now, now]), ("fitted to the other half", halves)):
+        chances = [_probability(row, curves[half[row["group"]]]) for row in rows]
+        right = sum((chance > 0.5) is label for chance, label in zip(chances, labels, strict=True)) / len(rows)
+        lines.append(f"| {name} | {100 * right:.1f} % | {log_loss(chances, labels):.3f} |")
+    text = json.dumps({"calibration": {"problem": fit(rows).model_dump()}}, indent=1)
+    return "\n".join([*lines, "", f"```json\n{text}\n```"])
+
+
+def _probability(row: Row, curve: ProblemCurve) -> float:
+    weights = (curve.judged, curve.agrees, curve.agrees_more)
+    return sigmoid(curve.intercept + sum(weight * value for weight, value in zip(weights, _features(row), strict=True)))

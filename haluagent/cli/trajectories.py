@@ -1,0 +1,141 @@
+"""`haluagent trajectories`: what a model is taught with."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from haluagent.cli.options import SandboxOption
+
+if TYPE_CHECKING:
+    from haluagent.trajectories.records import Trajectory
+
+app = typer.Typer(help="Make trajectories to teach a model with: detections by a teacher, filtered.", no_args_is_help=True)
+
+_File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Option(help="The file of trajectories; continued if it exists.")],
+    data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
+    items: Annotated[Path | None, typer.Option(help="A file of labelled items of your own instead (docs/trajectories.md).")] = None,
+    teacher: Annotated[
+        Literal["gold", "model"], typer.Option(help="gold: calls made from the gold labels; model: the model below.")
+    ] = "gold",
+    samples: Annotated[int, typer.Option(min=1, help="Samples an item; those after the first with --temperature.")] = 1,
+    temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = 0.7,
+    hint: Annotated[bool, typer.Option("--hint", help="Show the gold label to the teacher where no sample was right.")] = False,
+    scale: Annotated[float, typer.Option(min=0.0, help="How many items of --data: 1 is about 1,900.")] = 1.0,
+    without: Annotated[list[str] | None, typer.Option(help="Leave this source out; may be given several times.")] = None,
+    sandbox: SandboxOption = "auto",
+    model: Annotated[str | None, typer.Option(help="The teacher's model; the embedded one by default.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="Its key.")] = None,
+) -> None:
+    """Let the agent check labelled items with a teacher in the place of its model, and keep all that is said."""
+    import asyncio
+
+    from haluagent.errors import ConfigError
+    from haluagent.models import resolve
+    from haluagent.sandbox.choose import advice
+    from haluagent.sandbox.choose import resolve as resolve_sandbox
+    from haluagent.tools import default_registry
+    from haluagent.trajectories import build as building
+    from haluagent.trajectories import sources
+
+    if (data is None) == (items is None):
+        raise ConfigError("give --data, the directory of the published sets, or --items, a file of your own")
+    if hint and teacher == "gold":
+        raise ConfigError("--hint is for --teacher model: the gold teacher knows the labels")
+    if items is not None:
+        lessons = sources.read_items(items)
+    elif data is not None:
+        lessons = sources.make(data, scale, without or ())
+    if (code := sum(lesson.kind == "code" for lesson in lessons)) and resolve_sandbox(sandbox) is None:
+        typer.echo(f"{code} items are code and will be filtered away: {advice('en')}", err=True)
+    chosen: building.Teacher
+    if teacher == "gold":
+        chosen = building.gold_teacher(item.name for item in default_registry())
+    else:
+        chosen = building.model_teacher(resolve(model, base_url=base_url, api_key=api_key))
+    made = building.build(
+        lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, sandbox=sandbox,
+        progress=lambda text: typer.echo(text, err=True),
+    )  # fmt: skip
+    typer.echo(f"{asyncio.run(made):,} trajectories were added to {out}")
+
+
+@app.command("filter")
+def filter_(
+    file: _File,
+    out: Annotated[Path, typer.Option(help="The file to write: only what is right, made anew.")],
+) -> None:
+    """Keep the trajectories whose calls are valid, whose format is right and whose verdict is the gold label."""
+    from haluagent.errors import ConfigError
+    from haluagent.trajectories import records, stats
+    from haluagent.trajectories.filter import keep
+
+    if out.resolve() == file.resolve():
+        raise ConfigError(f"--out {out} is the file that is read: name another one")
+    everything = _read(file)
+    found = keep(everything)
+    written = records.write(out, found.kept)
+    typer.echo(stats.table(everything, found))
+    typer.echo(f"\n{written:,} of {len(everything):,} trajectories are in {out}")
+
+
+@app.command("stats")
+def stats_(file: _File) -> None:
+    """Counts by source and filter, and whether length, words or source alone tell the labels apart."""
+    from haluagent.trajectories import stats
+    from haluagent.trajectories.filter import keep
+
+    everything = _read(file)
+    found = keep(everything)
+    typer.echo(stats.table(everything, found))
+    shares = stats.shortcuts(found.kept)
+    shown = ", ".join(f"{name} {share:.1f} %" for name, share in shares.items())
+    typer.echo(f"\nBalanced accuracy of telling the kept labels without checking anything (50 is chance): {shown}")
+
+
+@app.command()
+def show(
+    file: _File,
+    id: Annotated[str | None, typer.Option(help="The trajectory with this id; the first by default.")] = None,
+    prompts: Annotated[bool, typer.Option("--prompts", help="Show what was sent as well, not only what was said.")] = False,
+) -> None:
+    """Show one trajectory: the item, and what the teacher said. What is taught is marked with a star."""
+    from haluagent.errors import ConfigError
+    from haluagent.trajectories import records
+
+    for one in records.read(file):
+        if id is None or one.id == id:
+            typer.echo(_shown(one, prompts))
+            return
+    raise ConfigError(f"{file} has no trajectory {id}" if id else f"{file} is empty")
+
+
+def _read(file: Path) -> "list[Trajectory]":
+    from haluagent.errors import ConfigError
+    from haluagent.trajectories import records
+
+    everything = list(records.read(file))
+    if not everything:
+        raise ConfigError(f"{file} holds no trajectories: name a file that `haluagent trajectories build` wrote")
+    return everything
+
+
+def _shown(one: "Trajectory", prompts: bool) -> str:
+    lines = [f"{one.id} ({one.source}, {one.kind}, teacher {one.teacher}{', hinted' if one.hinted else ''})"]
+    lines += [f"question: {one.question}", f"response: {one.response}"]
+    lines += [f"reference: {one.reference}"] if one.reference else []
+    lines += [f"gold: {one.gold} {' '.join(one.gold_labels)}", f"verdict: {one.verdict} {' '.join(one.labels)}"]
+    if one.change:
+        lines.append(f"changed ({one.change.kind}): {one.change.before} -> {one.change.after}")
+    for call in one.calls:
+        lines.append(f"\n{'*' if call.learn else ' '} {call.prompt}{f' S{call.sentence}' if call.sentence is not None else ''}")
+        if prompts:
+            lines += [f"  [{message.role}] {message.content}" for message in call.messages]
+        lines.append("  " + call.reply.replace("\n", "\n  "))
+    return "\n".join(lines)
