@@ -77,9 +77,9 @@ def _corroborate(detective: Detective) -> None:
     """A step that nothing could check is supported by the answer that it leads to, where formulas written from the
     question alone gave that answer again. As sure as the answer is, times `STEP`.
 
-    What stays unverified: everything where the answer is not supported; a sentence that is no step (`_is_step`); what
-    was looked up elsewhere, which is a statement about the world; and what the model itself holds for wrong. A step
-    may still be wrong in a way that the answer does not show (`a comes before b` for `b before a`).
+    What stays unverified: everything where the answer is not supported; a sentence that is no step (`_is_step`); and what
+    was looked up elsewhere, which is a statement about the world. What the model believes of a step is no check, and does not
+    count. A step may still be wrong in a way that the answer does not show (`a comes before b` for `b before a`).
     """
     if 0 not in detective.memory:
         return
@@ -90,8 +90,8 @@ def _corroborate(detective: Detective) -> None:
     looked_up = {step.sentence for step in detective.steps if step.call and step.call.name in external}
     known = _numbers_of_the_solution(detective)
     for entry in detective.memory.entries():
-        index, doubted = entry.sentence.index, entry.opinion is not None and entry.opinion < 0.5
-        if entry.label != "unverified" or index == 0 or index in looked_up or doubted:
+        index = entry.sentence.index
+        if entry.label != "unverified" or index == 0 or index in looked_up:
             continue
         if _is_step(entry.sentence.text, detective.task.question, known):
             reason = render("reason", detective.task.language, kind="corroborated", detail="")

@@ -37,7 +37,8 @@ def _row(source: str, trajectories: Sequence[Trajectory], filtered: Filtered) ->
     taught = sum(call.learn for one in kept for call in one.calls)
     languages = "/".join(sorted({one.language for one in trajectories}))
     hinted = sum(one.hinted for one in kept)
-    cells: list[str | int] = [source, languages, len(trajectories), *removed, len(kept), gold[True], gold[False], gold[None], hinted, taught]
+    cells: list[str | int] = [source, languages, len(trajectories), *removed, len(kept)]
+    cells += [gold[True], gold[False], gold[None], hinted, taught]
     return "| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |"
 
 
