@@ -16,6 +16,8 @@ from haluagent.cli.index import app as index_app
 from haluagent.cli.model import app as model_app
 from haluagent.cli.sandbox import app as sandbox_app
 from haluagent.cli.tools import app as tools_app
+from haluagent.cli.train import app as train_app
+from haluagent.cli.trajectories import app as trajectories_app
 from haluagent.errors import ConfigError, HaluAgentError
 
 USER_MISTAKE = 2
@@ -38,6 +40,8 @@ app.add_typer(model_app, name="model")
 app.add_typer(index_app, name="index")
 app.add_typer(sandbox_app, name="sandbox")
 app.add_typer(bench_app, name="bench")
+app.add_typer(trajectories_app, name="trajectories")
+app.add_typer(train_app, name="train")
 
 
 def _show_version(wanted: bool) -> None:

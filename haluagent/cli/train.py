@@ -1,0 +1,137 @@
+"""`haluagent train`: teach a model to be the agent."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from haluagent.train.settings import Settings
+
+app = typer.Typer(help="Teach a model to be the agent.", no_args_is_help=True)
+
+Base = Annotated[str, typer.Option(help="A model of a hub, a directory, a GGUF file, or a name of 'model list'.")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Where the adapter goes; a training that is there is continued.")]
+MaxSteps = Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")]
+Minutes = Annotated[float | None, typer.Option(help="Stop after so many minutes, at a step.")]
+Seed = Annotated[int, typer.Option(help="For the order of the rows and the first weights of the adapter.")]
+Rank = Annotated[int | None, typer.Option(min=1, help="Of the LoRA.")]
+Alpha = Annotated[int | None, typer.Option(min=1, help="Scale of the LoRA: alpha / rank.")]
+Targets = Annotated[str | None, typer.Option(help="What the LoRA is on: attention or all.")]
+Dropout = Annotated[float | None, typer.Option(min=0, max=1, help="Of the LoRA's input.")]
+Rate = Annotated[float | None, typer.Option(help="Learning rate at its highest.")]
+Epochs = Annotated[float | None, typer.Option(help="How often each example is seen.")]
+MaxTokens = Annotated[int | None, typer.Option(min=16, help="Tokens in a row; what is longer is left out.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Rows, or pairs, per step.")]
+SaveEvery = Annotated[int | None, typer.Option(min=1, help="Steps between checkpoints.")]
+Checkpointing = Annotated[bool | None, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")]
+
+
+@app.command()
+def sft(
+    base: Base,
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Trajectories, as 'trajectories filter' leaves them.")],
+    out: Out,
+    preset: Annotated[str, typer.Option(help="small, paper-en or paper-zh.")] = "small",
+    max_steps: MaxSteps = None,
+    minutes: Minutes = None,
+    seed: Seed = 0,
+    full: Annotated[bool, typer.Option("--full", help="Teach all weights; the paper's presets do.")] = False,
+    rank: Rank = None,
+    alpha: Alpha = None,
+    targets: Targets = None,
+    dropout: Dropout = None,
+    rate: Rate = None,
+    epochs: Epochs = None,
+    max_tokens: MaxTokens = None,
+    rows: Rows = None,
+    choice_weight: Annotated[float | None, typer.Option(help="Weight of a scored choice; 1 is that of a token.")] = None,
+    save_every: SaveEvery = None,
+    gradient_checkpointing: Checkpointing = None,
+) -> None:
+    """Teach a model the turns of trajectories; what it reads between them is masked."""
+    from haluagent.errors import ConfigError
+    from haluagent.train.sft import train
+
+    if full and rank:
+        raise ConfigError("--full teaches all weights: leave --rank away")
+    chosen = _settings(
+        preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=0 if full else rank, alpha=alpha, targets=targets,
+        dropout=dropout, choice_weight=choice_weight, seed=seed, save_every=save_every,
+        gradient_checkpointing=gradient_checkpointing,
+    )  # fmt: skip
+    train(base, data, out, chosen, max_steps=max_steps, minutes=minutes, say=typer.echo)
+
+
+@app.command()
+def dpo(
+    base: Base,
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Unfiltered trajectories with several samples an item.")],
+    out: Out,
+    adapter: Annotated[Path | None, typer.Option(help="Go on from this adapter of 'train sft'.")] = None,
+    beta: Annotated[float, typer.Option(min=0, help="How near to stay to what it was before.")] = 0.1,
+    preset: Annotated[str, typer.Option(help="Where the other numbers come from.")] = "preferences",
+    max_steps: MaxSteps = None,
+    minutes: Minutes = None,
+    seed: Seed = 0,
+    rank: Rank = None,
+    alpha: Alpha = None,
+    targets: Targets = None,
+    dropout: Dropout = None,
+    rate: Rate = None,
+    epochs: Epochs = None,
+    max_tokens: MaxTokens = None,
+    rows: Rows = None,
+    save_every: SaveEvery = None,
+    gradient_checkpointing: Checkpointing = None,
+) -> None:
+    """Teach a model to prefer branches that ended right over those that did not."""
+    from haluagent.train.dpo import train
+
+    chosen = _settings(
+        preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=rank, alpha=alpha, targets=targets,
+        dropout=dropout, seed=seed, save_every=save_every, gradient_checkpointing=gradient_checkpointing,
+    )  # fmt: skip
+    train(base, data, out, chosen, adapter=adapter, beta=beta, max_steps=max_steps, minutes=minutes, say=typer.echo)
+
+
+@app.command()
+def export(
+    adapter: Annotated[Path, typer.Argument(metavar="ADAPTER", help="The directory 'adapter' of a training.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where 'peft' and 'adapter.gguf' go.")],
+    base: Annotated[str | None, typer.Option(help="What it was trained on, if that has moved.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the base is called elsewhere: a name on a hub.")] = None,
+    check: Annotated[
+        str | None, typer.Option(metavar="WEIGHTS", help="Compare both forms, in llama.cpp on these weights: a GGUF file or a name.")
+    ] = None,
+    prompts: Annotated[Path | None, typer.Option(metavar="FILE", help="Trajectories whose prompts the check takes.")] = None,
+    tokens: Annotated[int, typer.Option(min=1, help="Tokens of each answer in the check.")] = 32,
+) -> None:
+    """Write an adapter for vLLM and for the embedded engine, and check that both say the same."""
+    from haluagent.errors import ConfigError
+    from haluagent.train import check as checks
+    from haluagent.train.base import gguf_path
+    from haluagent.train.export import export, read_config
+    from haluagent.trajectories import records
+
+    written = export(adapter, out, base=base, name=name)
+    for path in written:
+        typer.echo(f"written: {path}")
+    if check is None:
+        return
+    weights = gguf_path(check)
+    if weights is None or prompts is None:
+        raise ConfigError("--check takes a GGUF file or a name of 'model list', and needs --prompts")
+    conversations = checks.conversations_of(list(records.read(prompts)))
+    trained_on = base or read_config(adapter)["base_model_name_or_path"]
+    typer.echo(checks.judge(checks.check(trained_on, written.peft, weights, written.gguf, conversations, tokens)))
+
+
+def _settings(preset: str, **changes: Any) -> "Settings":
+    from haluagent.errors import ConfigError
+    from haluagent.train.settings import TARGETS, settings
+
+    targets = changes["targets"]
+    if targets is not None and targets not in TARGETS:
+        raise ConfigError(f"--targets is one of {', '.join(TARGETS)}, not {targets}")
+    return settings(preset, **changes)

@@ -1,0 +1,100 @@
+"""The model that is taught: from a hub, a directory or a GGUF file."""
+
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigError
+from ..models import weights
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+EXTRA = 'training needs torch, transformers, trl and peft: pip install "haluagent[train]"'
+
+
+def require_extra() -> None:
+    """Raises ConfigError where what training needs is not installed. Sets torch to use every core that it may, and its
+    neighbours to be quiet: they warn of each other, and draw bars."""
+    os.environ.setdefault("TQDM_DISABLE", "1")  # read when they are imported
+    warnings.filterwarnings("ignore", module=r"(transformers|peft|trl)\.")
+    try:
+        import gguf  # noqa: F401
+        import peft  # noqa: F401
+        import torch
+        import transformers
+        import trl  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(f"{EXTRA} ({error})") from error
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+
+
+def load_tokenizer(base: str) -> "PreTrainedTokenizerBase":
+    """The tokenizer, with its chat template. Raises ConfigError where there is none."""
+    from transformers import AutoTokenizer
+
+    place, options = _place(base)
+    try:
+        return AutoTokenizer.from_pretrained(place, **options)
+    except (OSError, ValueError) as error:
+        raise _not_loaded(base, error) from error
+
+
+def load_config(base: str) -> "PretrainedConfig":
+    """The sizes of the model. Raises ConfigError where they cannot be had."""
+    from transformers import AutoConfig
+
+    place, options = _place(base)
+    try:
+        return AutoConfig.from_pretrained(place, **options)
+    except (OSError, ValueError) as error:
+        raise _not_loaded(base, error) from error
+
+
+def load_model(base: str, dtype: "torch.dtype") -> "PreTrainedModel":
+    """The weights as `dtype`; those of a GGUF file are dequantized, which takes its size in float32 (8.6 GB and 40 s for
+    1.5 billion). Raises ConfigError where they cannot be had."""
+    import torch
+    from transformers import AutoModelForCausalLM, GgufConfig
+
+    place, options = _place(base)
+    if options:
+        options |= {"quantization_config": GgufConfig(dequantize=True), "dtype": torch.float32}
+    else:
+        options = {"dtype": dtype}
+    try:
+        model = AutoModelForCausalLM.from_pretrained(place, attn_implementation="sdpa", **options)
+    except (OSError, ValueError) as error:
+        raise _not_loaded(base, error) from error
+    model.config.use_cache = False
+    return model.to(dtype)
+
+
+def gguf_path(base: str) -> Path | None:
+    """The file, where the base is a GGUF file or a name of `haluagent model list`; pulled if need be."""
+    if base.endswith(".gguf") and not base.startswith(weights.HUB):
+        return Path(base)
+    if not weights.is_known(base):
+        return None
+    from ..models.embedded import EmbeddedModel
+
+    return EmbeddedModel(base).path()
+
+
+def _place(base: str) -> tuple[str, dict[str, Any]]:
+    """What `from_pretrained` is to load, and its options for a GGUF file."""
+    file = gguf_path(base)
+    if file is None:
+        return base, {}
+    if not file.is_file():
+        raise ConfigError(f"{file} is not there: name a GGUF file, a directory or a model of a hub")
+    return str(file.resolve().parent), {"gguf_file": file.name}
+
+
+def _not_loaded(base: str, error: Exception) -> ConfigError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return ConfigError(f"the base model {base} cannot be loaded: {reason}")

@@ -1,0 +1,129 @@
+"""Whether both forms of an adapter say the same: the greedy text of transformers with peft against that of llama.cpp."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, HaluAgentError
+from ..models.embedded import EmbeddedModel
+from ..protocols import Message
+from ..trajectories.records import Trajectory
+from .base import load_model, load_tokenizer, require_extra
+
+Conversation = list[Message]
+PROMPTS, TOKENS = 10, 32
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was said to one prompt, as tokens: by transformers and by the engine, without the adapter and with it."""
+
+    plain: tuple[int, ...]
+    taught: tuple[int, ...]
+    engine_plain: tuple[int, ...]
+    engine_taught: tuple[int, ...]
+
+
+def check(
+    base: str, peft: Path, weights: Path, gguf: Path, conversations: Sequence[Conversation], tokens: int = TOKENS
+) -> list[Answers]:
+    """The answers of both engines to each conversation, of `tokens` tokens at most. `weights` is the GGUF file that the
+    engine runs; with quantized ones, give the same file as `base`, which is then dequantized: else two models are compared."""
+    require_extra()
+    tokenizer = load_tokenizer(base)
+    plain, taught = _transformers(base, peft, tokenizer, conversations, tokens)
+    engine_plain = asyncio.run(_engine(weights, None, tokenizer, conversations, tokens))
+    engine_taught = asyncio.run(_engine(weights, gguf, tokenizer, conversations, tokens))
+    return [Answers(*four) for four in zip(plain, taught, engine_plain, engine_taught, strict=True)]
+
+
+def judge(answers: Sequence[Answers]) -> str:
+    """How many answers are the same, and where the others part, as lines. Raises HaluAgentError where the adapter is without
+    effect in the engine, has another effect than in transformers, or shows none in either."""
+    changed = [answer for answer in answers if answer.plain != answer.taught]
+    if not changed:
+        raise HaluAgentError("the adapter changes none of these answers, so nothing was checked: give other --prompts")
+    if all(answer.engine_taught == answer.engine_plain for answer in changed):
+        raise HaluAgentError("the GGUF adapter is without effect: the engine says what it says without it")
+    as_taught = sum(common(answer.engine_taught, answer.taught) for answer in changed)
+    as_before = sum(common(answer.engine_taught, answer.plain) for answer in changed)
+    if as_taught <= as_before:
+        raise HaluAgentError(
+            f"the GGUF adapter has another effect: the engine shares {as_taught} tokens with the taught model and "
+            f"{as_before} with the untaught one"
+        )
+    same = sum(answer.engine_taught == answer.taught for answer in answers)
+    lines = [f"{same} of {len(answers)} answers are the same; {len(changed)} are changed by the adapter"]
+    for number, answer in enumerate(answers, start=1):
+        if answer.engine_taught != answer.taught:
+            place = common(answer.engine_taught, answer.taught)
+            longest = max(len(answer.engine_taught), len(answer.taught))
+            untaught = common(answer.engine_plain, answer.plain)
+            lines.append(f"answer {number} parts at token {place} of {longest} (without the adapter at {untaught})")
+    return "\n".join(lines)
+
+
+def common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two answers begin with in common."""
+    for place, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return place
+    return min(len(one), len(other))
+
+
+def conversations_of(trajectories: Sequence[Trajectory]) -> list[Conversation]:
+    """Ten prompts of a trajectory file, from all over it, which ask for a text. Raises ConfigError where it has none."""
+    calls = [call for trajectory in trajectories for call in trajectory.calls if call.learn and not call.choices]
+    if not calls:
+        raise ConfigError("the trajectories of --prompts have no turn that is learned")
+    chosen = [calls[len(calls) * number // PROMPTS] for number in range(min(PROMPTS, len(calls)))]
+    return [[Message(role=message.role, content=message.content) for message in call.messages] for call in chosen]
+
+
+def _transformers(
+    base: str, peft: Path, tokenizer: Any, conversations: Sequence[Conversation], tokens: int
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Without the adapter and with it."""
+    import torch
+    from peft import PeftModel
+
+    model: Any = load_model(base, torch.bfloat16)
+    if torch.cuda.is_available():
+        model = model.cuda()
+    model = PeftModel.from_pretrained(model, str(peft)).eval()
+    with model.disable_adapter():
+        plain = [_greedy(model, tokenizer, conversation, tokens) for conversation in conversations]
+    return plain, [_greedy(model, tokenizer, conversation, tokens) for conversation in conversations]
+
+
+def _greedy(model: Any, tokenizer: Any, conversation: Conversation, tokens: int) -> tuple[int, ...]:
+    """The most likely token, again and again, up to the end of the turn."""
+    from .examples import Encoder
+
+    encoder = Encoder(tokenizer)
+    import torch
+
+    prompt = torch.tensor([encoder.prompt(conversation)], device=model.device)
+    with torch.no_grad():
+        ids = model.generate(
+            input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=tokens, do_sample=False,
+            eos_token_id=encoder.end, pad_token_id=encoder.end, use_cache=True,
+        )  # fmt: skip
+    text = tokenizer.decode(ids[0, prompt.shape[1] :], skip_special_tokens=True)
+    return encoder.reply(text, ends=False)
+
+
+async def _engine(
+    weights: Path, lora: Path | None, tokenizer: Any, conversations: Sequence[Conversation], tokens: int
+) -> list[tuple[int, ...]]:
+    model = EmbeddedModel(str(weights), lora=lora, adapter=None)
+    answers = []
+    try:
+        for conversation in conversations:
+            generation = await model.generate(conversation, max_tokens=tokens)
+            answers.append(tuple(tokenizer.encode(generation.text, add_special_tokens=False)))
+    finally:
+        await model.aclose()
+    return answers

@@ -1,0 +1,72 @@
+"""The course of a training: what it is remembered by, its beginning or its continuation, what is left of it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigError
+from .base import load_model, load_tokenizer
+from .curve import Curve, Say
+
+if TYPE_CHECKING:
+    from .trainer import PairTrainer, TreeTrainer
+
+
+def remember(out: Path, training: dict[str, Any]) -> None:
+    """Write what is trained to `out/training.json`. Raises ConfigError where that says something else already."""
+    path = out / "training.json"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            before = json.loads(path.read_text())
+            changed = [name for name in training if before.get(name) != training[name]]
+            if changed:
+                raise ConfigError(f"{out} holds a training with other {' and '.join(changed)}: name another directory with --out")
+        path.write_text(json.dumps(training, indent=1, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be written: {error}") from error
+
+
+def load(base: str, full: bool, say: Say) -> Any:
+    """The base model, in the numbers that it is taught with; see `trainer._arguments`."""
+    import torch
+
+    model = load_model(base, torch.float32 if full else torch.bfloat16)
+    say(f"{type(model).__name__} on {'a GPU' if torch.cuda.is_available() else 'the CPU'}")
+    return model
+
+
+def run(
+    trainer: "TreeTrainer | PairTrainer", base: str, out: Path, full: bool, minutes: float | None, say: Say
+) -> Path:
+    """Train, from the last checkpoint in `out` where there is one, and save; returns where."""
+    from transformers.trainer_callback import PrinterCallback
+    from transformers.trainer_utils import get_last_checkpoint
+
+    from .trainer import Progress
+
+    last = get_last_checkpoint(str(out))
+    step = int(Path(last).name.rpartition("-")[2]) if last else 0
+    if last:
+        say(f"continued from step {step}")
+    curve = Curve(out, step)
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(Progress(curve, trainer, minutes, say))
+    trainer.train(resume_from_checkpoint=last)
+    curve.draw()
+    place = out / ("model" if full else "adapter")
+    save(trainer.model, place, base, full)
+    say(f"written: {place}")
+    return place
+
+
+def save(model: Any, place: Path, base: str, full: bool) -> None:
+    """Write an adapter, or a whole model, with the name of its base as the user gave it."""
+    import torch
+
+    if full:
+        model.to(torch.bfloat16).save_pretrained(place)
+        load_tokenizer(base).save_pretrained(place)
+    else:
+        model.peft_config["default"].base_model_name_or_path = base
+        model.save_pretrained(place, selected_adapters=["default"])

@@ -1,0 +1,88 @@
+"""The course of a training: a line a step in `loss.jsonl`, a drawing in `loss.svg`, lines for whoever waits."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..journal import read_lines
+
+Say = Callable[[str], None]
+WIDTH, HEIGHT, EDGE = 640, 240, 40
+SMOOTHED = 10  # steps
+
+
+class Curve:
+    """The records of a training in a directory, continued from `step`: what was written after it is dropped, because those
+    steps are made again."""
+
+    def __init__(self, directory: Path, step: int) -> None:
+        self._path = directory / "loss.jsonl"
+        before = read_lines(self._path) if self._path.exists() else []
+        self.rows = [row for row in before if row["step"] <= step]
+        self._path.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
+        self._tokens: int = self.rows[-1]["tokens"] if self.rows else 0
+        self._seconds: float = self.rows[-1]["seconds"] if self.rows else 0.0
+        self._began = time.monotonic()
+
+    def add(self, step: int, loss: float, rate: float, tokens: int, **more: float) -> dict[str, Any]:
+        """Write a step. `tokens` are those of this process so far; the file has those of the whole training, as for time."""
+        seconds = round(self._seconds + time.monotonic() - self._began, 1)
+        row = {"step": step, "loss": round(loss, 5), "lr": rate, "tokens": self._tokens + tokens, "seconds": seconds, **more}
+        self.rows.append(row)
+        with self._path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        return row
+
+    def elapsed(self) -> float:
+        """Seconds in this process."""
+        return time.monotonic() - self._began
+
+    def progress(self, steps: int, tokens: int) -> str:
+        """Where it stands, as a line."""
+        last = self.rows[-1]
+        done = sum(1 for row in self.rows if row["seconds"] > self._seconds)
+        left = self.elapsed() / max(done, 1) * (steps - last["step"])
+        mean = average([row["loss"] for row in self.rows])[-1]
+        return (
+            f"step {last['step']}/{steps}  loss {last['loss']:.4f} (mean {mean:.4f})  lr {last['lr']:.2e}  "
+            f"{tokens / self.elapsed():.0f} tokens/s  {left / 60:.0f} min left"
+        )
+
+    def draw(self) -> None:
+        """Write `loss.svg`."""
+        if self.rows:
+            self._path.with_suffix(".svg").write_text(svg([row["step"] for row in self.rows], [row["loss"] for row in self.rows]))
+
+
+def average(values: Sequence[float]) -> list[float]:
+    """Each value's mean with the few before it."""
+    return [sum(values[max(0, i - SMOOTHED + 1) : i + 1]) / len(values[max(0, i - SMOOTHED + 1) : i + 1]) for i in range(len(values))]
+
+
+def svg(steps: Sequence[int], losses: Sequence[float]) -> str:
+    """The losses of steps as a drawing: each one pale, their running mean dark, from 0 up."""
+    top = max(losses) or 1.0
+    first, last = steps[0], max(steps[-1], steps[0] + 1)
+
+    def line(values: Sequence[float], colour: str) -> str:
+        points = " ".join(
+            f"{EDGE + (WIDTH - 2 * EDGE) * (step - first) / (last - first):.1f},{HEIGHT - EDGE - (HEIGHT - 2 * EDGE) * value / top:.1f}"
+            for step, value in zip(steps, values, strict=True)
+        )
+        return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+
+    bottom = HEIGHT - EDGE
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">
+<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>
+<path d="M{EDGE},{EDGE} V{bottom} H{WIDTH - EDGE}" fill="none" stroke="#888"/>
+{line(losses, "#bcd")}
+{line(average(losses), "#036")}
+<text x="{EDGE - 6}" y="{EDGE + 4}" text-anchor="end">{top:.2f}</text>
+<text x="{EDGE - 6}" y="{bottom + 4}" text-anchor="end">0</text>
+<text x="{EDGE}" y="{bottom + 18}">{first}</text>
+<text x="{WIDTH - EDGE}" y="{bottom + 18}" text-anchor="end">step {last}</text>
+<text x="{EDGE}" y="{EDGE - 14}">loss per learned token, and its mean over {SMOOTHED} steps</text>
+</svg>
+"""

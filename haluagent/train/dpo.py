@@ -1,0 +1,107 @@
+"""Preference training on whole branches, observations masked: the one that ended right is to become likelier than the one
+that did not (Rafailov et al. 2023)."""
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError
+from ..trajectories import records
+from . import course
+from .base import load_tokenizer, require_extra
+from .curve import Say
+from .examples import Encoder
+from .preferences import Branch, branch_of, pairs
+from .settings import TARGETS, Settings
+
+Columns = dict[str, list[int]]
+
+
+def train(
+    base: str,
+    data: Path,
+    out: Path,
+    settings: Settings,
+    *,
+    adapter: Path | None = None,
+    beta: float = 0.1,
+    max_steps: int | None = None,
+    minutes: float | None = None,
+    say: Say = lambda line: None,
+) -> Path:
+    """Teach `base` the preferences of an unfiltered trajectory file, with several samples an item; returns the directory of
+    the adapter below `out`. Starts from an `adapter` that `sft` wrote, which it is then also held near to, as strongly as
+    `beta` says. Continues, and ends early, as `sft.train` does. Raises ConfigError where something is missing."""
+    if settings.rank == 0:
+        raise ConfigError("preferences are taught to an adapter: leave --full away")
+    if adapter is not None and not (adapter / "adapter_config.json").is_file():
+        raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
+    require_extra()
+    encoder = Encoder(load_tokenizer(base))
+    rows, counts = encoded(data, encoder, settings.max_tokens)
+    if not rows:
+        raise ConfigError(
+            f"{data} has no pair to learn from ({counts['too long']} too long): build it with several samples an item, "
+            "and do not filter it"
+        )
+    say(", ".join(f"{number} pairs {name}" for name, number in counts.items()))
+    training = {"base": base, "data": data.name, "adapter": str(adapter) if adapter else None, "beta": beta}
+    course.remember(out, training | {"settings": asdict(settings), "pairs": len(rows)})
+    return _train(base, rows, out, settings, adapter, beta, max_steps, minutes, say)
+
+
+def encoded(data: Path, encoder: Encoder, max_tokens: int) -> tuple[list[Columns], Counter[str]]:
+    """The pairs of a file in tokens, and how many there are of each kind. Those with a branch of more than `max_tokens` are
+    left out."""
+    rows: list[Columns] = []
+    counts: Counter[str] = Counter()
+    for pair in pairs(records.read(data)):
+        better, worse = branch_of(pair.better, encoder), branch_of(pair.worse, encoder)
+        if max(len(better.row), len(worse.row)) > max_tokens:
+            counts["too long"] += 1
+            continue
+        counts[" over ".join(pair.outcomes)] += 1
+        rows.append(columns("chosen", better) | columns("rejected", worse))
+    return rows, counts
+
+
+def columns(side: str, branch: Branch) -> Columns:
+    """A branch as a data set holds it."""
+    row = branch.row
+    return {
+        f"{side}_ids": row.ids,
+        f"{side}_parents": row.parents,
+        f"{side}_depths": row.depths,
+        f"{side}_said": list(branch.said),
+    }
+
+
+def _train(
+    base: str,
+    rows: list[Columns],
+    out: Path,
+    settings: Settings,
+    adapter: Path | None,
+    beta: float,
+    max_steps: int | None,
+    minutes: float | None,
+    say: Say,
+) -> Path:
+    from datasets import Dataset
+    from peft import PeftModel
+
+    from .trainer import PairTrainer, collate_pair, dpo_arguments, lora
+
+    model: Any = course.load(base, False, say)
+    if adapter is not None:
+        model = PeftModel.from_pretrained(model, str(adapter), is_trainable=True)
+    trainer = PairTrainer(
+        model=model,
+        args=dpo_arguments(out, settings, max_steps, beta),
+        train_dataset=Dataset.from_list(rows),
+        data_collator=collate_pair,
+        processing_class=load_tokenizer(base),
+        peft_config=None if adapter else lora(settings, TARGETS[settings.targets]),
+    )
+    return course.run(trainer, base, out, False, minutes, say)

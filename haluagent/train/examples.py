@@ -1,0 +1,96 @@
+"""What a model learns from: the tokens of each call, and which of them it is to say itself."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import ConfigError
+from ..protocols import Message
+from ..trajectories.records import Call, Trajectory
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class Example:
+    """One call as tokens. The loss is on the last `learned` of them, each with `weight`."""
+
+    ids: tuple[int, ...]
+    learned: int
+    weight: float = 1.0
+
+
+@dataclass
+class Counts:
+    """What was made of a file. `too_long` calls were left out; `tokens` are those of all examples, before any sharing."""
+
+    trajectories: int = 0
+    calls: int = 0
+    not_learned: int = 0
+    too_long: int = 0
+    tokens: int = 0
+    learned_tokens: int = 0
+
+
+class Encoder:
+    """Turns calls into tokens as the engines see them: the chat template up to the reply, then the reply, encoded apart,
+    because that is where an engine's prompt ends and its own tokens begin. Raises ConfigError where the tokenizer has no chat
+    template."""
+
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
+        if not tokenizer.chat_template:
+            raise ConfigError(f"{tokenizer.name_or_path} has no chat template: take the instruct version of the base model")
+        self._tokenizer = tokenizer
+        self.end = self._end_of_turn()
+
+    def example(self, call: Call, weight: float = 1.0) -> Example:
+        """The reply ends with the end-of-turn token, except for a scored choice: of that only the answer is ever read."""
+        prompt = self.prompt([{"role": message.role, "content": message.content} for message in call.messages])
+        reply = self.reply(call.reply, ends=not call.choices)
+        return Example(prompt + reply, len(reply), weight)
+
+    def prompt(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """The tokens up to where the model is to speak."""
+        text = self._tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+        return tuple(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def reply(self, text: str, *, ends: bool = True) -> tuple[int, ...]:
+        ids = tuple(self._tokenizer.encode(text, add_special_tokens=False))
+        return (*ids, self.end) if ends else ids
+
+    def _end_of_turn(self) -> int:
+        """The token that the chat template puts behind what the assistant said."""
+        said = "said"
+        turns = [{"role": "user", "content": "asked"}, {"role": "assistant", "content": said}]
+        text = self._tokenizer.apply_chat_template(turns, tokenize=False)
+        behind = self._tokenizer.encode(text[text.rindex(said) + len(said) :], add_special_tokens=False)
+        if behind and behind[0] in self._tokenizer.all_special_ids:
+            return behind[0]
+        if self._tokenizer.eos_token_id is None:
+            raise ConfigError(f"{self._tokenizer.name_or_path} has no token that ends a turn: take another base model")
+        return int(self._tokenizer.eos_token_id)
+
+
+def make_examples(
+    trajectories: Iterable[Trajectory], encoder: Encoder, max_tokens: int, choice_weight: float = 1.0
+) -> tuple[list[Example], Counts]:
+    """The examples of trajectories, in their order, and what was counted. A call of more than `max_tokens` tokens is left out
+    whole: cut, it would teach to end in the middle, or to judge what is not there. `choice_weight` is the weight of a scored
+    choice, which has one token of loss where a turn has dozens."""
+    examples, counts = [], Counts()
+    for trajectory in trajectories:
+        counts.trajectories += 1
+        for call in trajectory.calls:
+            counts.calls += 1
+            if not call.learn:
+                counts.not_learned += 1
+                continue
+            example = encoder.example(call, choice_weight if call.choices else 1.0)
+            if len(example.ids) > max_tokens:
+                counts.too_long += 1
+                continue
+            counts.tokens += len(example.ids)
+            counts.learned_tokens += example.learned
+            examples.append(example)
+    return examples, counts

@@ -1,0 +1,120 @@
+"""One adapter in two forms: a peft directory for vLLM, and a GGUF file for llama.cpp."""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import ConfigError
+from .base import load_config, require_extra
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
+_TENSOR = re.compile(r"base_model\.model\.(.+)\.lora_(A|B)\.weight")
+_ARCHITECTURES = {"mistral": "llama"}  # what llama.cpp calls by another name
+
+
+class Exported(NamedTuple):
+    """Where the two forms are."""
+
+    peft: Path
+    gguf: Path
+
+
+def export(adapter: Path, out: Path, *, base: str | None = None, name: str | None = None) -> Exported:
+    """Write `out/peft` and `out/adapter.gguf`, both in float16, so with the same numbers. `base` is what it was trained on
+    (known from the adapter, unless that has moved), `name` what the base is to be called in the peft directory: a hub's name,
+    for whoever has not this machine's files. Raises ConfigError where the adapter is no plain LoRA."""
+    require_extra()
+    config = read_config(adapter)
+    tensors = _read_tensors(adapter)
+    base = base or str(config["base_model_name_or_path"])
+    peft, file = out / "peft", out / "adapter.gguf"
+    try:
+        peft.mkdir(parents=True, exist_ok=True)
+        _write_peft(tensors, config | {"base_model_name_or_path": name or base}, peft)
+        _write_gguf(tensors, config, base, name or base, file)
+    except OSError as error:
+        raise ConfigError(f"{out} cannot be written: {error}") from error
+    return Exported(peft, file)
+
+
+def read_config(adapter: Path) -> dict[str, Any]:
+    """The adapter's configuration. Raises ConfigError where there is none, or one that llama.cpp cannot express."""
+    path = adapter / CONFIG
+    if not path.is_file():
+        raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
+    config: dict[str, Any] = json.loads(path.read_text())
+    unusual = [key for key in ("use_rslora", "use_dora", "modules_to_save", "rank_pattern", "alpha_pattern") if config.get(key)]
+    if config.get("peft_type") != "LORA" or unusual:
+        raise ConfigError(f"{adapter} is no plain LoRA ({', '.join(unusual) or config.get('peft_type')}): it has no GGUF form")
+    return config
+
+
+def _read_tensors(adapter: Path) -> dict[tuple[str, str], "torch.Tensor"]:
+    """The matrices by the module that they are added to, and A or B."""
+    import torch
+    from safetensors.torch import load_file
+
+    tensors = {}
+    for key, tensor in load_file(adapter / WEIGHTS).items():
+        match = _TENSOR.fullmatch(key)
+        if match is None:
+            raise ConfigError(f"{adapter / WEIGHTS} has the tensor {key}, which is not of a LoRA: it has no GGUF form")
+        tensors[match[1], match[2]] = tensor.to(torch.float16).contiguous()
+    return tensors
+
+
+def _write_peft(tensors: dict[tuple[str, str], "torch.Tensor"], config: dict[str, Any], directory: Path) -> None:
+    from safetensors.torch import save_file
+
+    named = {f"base_model.model.{module}.lora_{side}.weight": tensor for (module, side), tensor in tensors.items()}
+    save_file(named, directory / WEIGHTS, metadata={"format": "pt"})
+    (directory / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+
+
+def _write_gguf(
+    tensors: dict[tuple[str, str], "torch.Tensor"], config: dict[str, Any], base: str, name: str, path: Path
+) -> None:
+    import gguf
+
+    model = load_config(base)
+    architecture = _ARCHITECTURES.get(model.model_type, model.model_type)
+    known = {named: number for number, named in gguf.MODEL_ARCH_NAMES.items()}
+    if architecture not in known:
+        raise ConfigError(f"llama.cpp has no architecture {architecture}: there is no GGUF adapter for this base")
+    names = gguf.get_tensor_name_map(known[architecture], model.num_hidden_layers)
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_type(gguf.GGUFType.ADAPTER)
+    writer.add_string(gguf.Keys.Adapter.TYPE, "lora")
+    writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(config["lora_alpha"]))
+    writer.add_base_model_count(1)
+    writer.add_base_model_name(0, name)
+    for (module, side), tensor in tensors.items():
+        place = names.get_name(module)
+        if place is None:
+            raise ConfigError(f"llama.cpp has no place for {module} in {architecture}: teach other --targets")
+        matrix = tensor.numpy()
+        if architecture == "llama" and side == "B":
+            matrix = _as_llama_rotates(matrix, module, model)
+        writer.add_tensor(f"{place}.weight.lora_{side.lower()}", matrix)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _as_llama_rotates(matrix: "np.ndarray", module: str, model: Any) -> "np.ndarray":
+    """The rows of a head's query or key in the order of llama.cpp, which for this architecture rotates neighbours, where
+    transformers rotates the two halves of a head."""
+    if module.endswith("q_proj"):
+        heads = model.num_attention_heads
+    elif module.endswith("k_proj"):
+        heads = model.num_key_value_heads
+    else:
+        return matrix
+    halves = matrix.reshape(heads, 2, matrix.shape[0] // heads // 2, matrix.shape[1])
+    return halves.swapaxes(1, 2).reshape(matrix.shape)

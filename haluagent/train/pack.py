@@ -1,0 +1,105 @@
+"""Several sequences in one row, with what they have in common once.
+
+The calls of a branch, and the branches of a response, begin with the same tokens. A row is a tree of tokens: each token sees
+its ancestors only and stands at its depth, so that the model computes exactly what it computes for each sequence alone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .examples import Example
+
+if TYPE_CHECKING:
+    import torch
+
+ROOT = -1
+
+
+@dataclass
+class Row:
+    """A tree of tokens. `parents[i]` is where the token before token `i` stands, ROOT for a first one.
+
+    The loss: at `sources[k]` the model is to say `targets[k]`, with `weights[k]`. One place can have several targets.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    _children: dict[tuple[int, int], int] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def new_tokens(self, ids: Iterable[int]) -> int:
+        """By how many tokens a sequence would lengthen this row."""
+        place, new = ROOT, 0
+        for token in ids:
+            found = None if new else self._children.get((place, token))
+            if found is None:
+                new += 1
+            else:
+                place = found
+        return new
+
+    def add(self, example: Example) -> None:
+        """Put an example into the tree; its last token is a target only, and so not in it. Its first cannot be learned."""
+        place = ROOT
+        prompt = len(example.ids) - example.learned
+        for index, token in enumerate(example.ids):
+            if index >= prompt:
+                self.sources.append(place)
+                self.targets.append(token)
+                self.weights.append(example.weight)
+            if index < len(example.ids) - 1:
+                place = self._child(place, token)
+
+    def add_apart(self, example: Example) -> list[int]:
+        """Put an example into the tree with its reply, and the token before it, as tokens of their own, one behind the other.
+        Returns the places of the reply: what stands before each of them is what it follows."""
+        prompt = len(example.ids) - example.learned
+        place = ROOT
+        for token in example.ids[: prompt - 1]:
+            place = self._child(place, token)
+        for token in example.ids[prompt - 1 :]:
+            place = self._new(place, token)
+        return list(range(place - example.learned + 1, place + 1))
+
+    def _child(self, parent: int, token: int) -> int:
+        found = self._children.get((parent, token))
+        return self._new(parent, token) if found is None else found
+
+    def _new(self, parent: int, token: int) -> int:
+        place = len(self.ids)
+        self._children.setdefault((parent, token), place)
+        self.ids.append(token)
+        self.parents.append(parent)
+        self.depths.append(self.depths[parent] + 1 if parent != ROOT else 0)
+        return place
+
+
+def pack(examples: Iterable[Example], max_tokens: int) -> list[Row]:
+    """Rows of at most `max_tokens` tokens, filled in order, because neighbours share the most."""
+    rows: list[Row] = []
+    for example in examples:
+        if not rows or len(rows[-1]) + rows[-1].new_tokens(example.ids[:-1]) > max_tokens:
+            rows.append(Row())
+        rows[-1].add(example)
+    return rows
+
+
+def attention_mask(parents: list[int], size: int | None = None) -> "torch.Tensor":
+    """Which tokens each token sees: itself and its ancestors. Boolean, (1, size, size), True for seen; a row shorter than
+    `size` is filled up with tokens that see themselves."""
+    import torch
+
+    size = size or len(parents)
+    mask = torch.zeros(size, size, dtype=torch.bool)
+    for index in range(size):
+        if index < len(parents) and parents[index] != ROOT:
+            mask[index] = mask[parents[index]]
+        mask[index, index] = True
+    return mask[None]

@@ -1,0 +1,77 @@
+"""Pairs of branches of which one is better: right over `unverified` over wrong."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from ..trajectories.records import Call, Said, Trajectory, branches
+from ..types import Label
+from .examples import Encoder
+from .pack import Row
+
+Outcome = Literal["right", "unverified", "wrong"]
+ORDER: tuple[Outcome, ...] = ("right", "unverified", "wrong")  # best first
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two branches about one sentence of one item, which begin with the same messages."""
+
+    item: str
+    better: tuple[Call, ...]
+    worse: tuple[Call, ...]
+    outcomes: tuple[Outcome, Outcome]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A branch as a tree of tokens; `said` are the places of what the model wrote."""
+
+    row: Row
+    said: tuple[int, ...]
+
+
+def pairs(trajectories: Iterable[Trajectory]) -> list[Pair]:
+    """One pair for each two outcomes that a sentence of an item came to, in the order of the file. Of several branches with
+    one outcome the first stands for all. Where what a branch should have come to is not known, it is left out."""
+    found: dict[tuple[str, tuple[Said, ...]], dict[Outcome, tuple[Call, ...]]] = {}
+    for trajectory in trajectories:
+        for branch, outcome in outcomes(trajectory):
+            found.setdefault((trajectory.id, branch[0].messages), {}).setdefault(outcome, branch)
+    made = []
+    for (item, _), of in found.items():
+        for better, worse in combinations([outcome for outcome in ORDER if outcome in of], 2):
+            made.append(Pair(item, of[better], of[worse], (better, worse)))
+    return made
+
+
+def outcomes(trajectory: Trajectory) -> Iterator[tuple[tuple[Call, ...], Outcome]]:
+    """The branches of a trajectory about single sentences, and what each came to."""
+    if trajectory.error is not None:
+        return
+    gold = gold_labels(trajectory)
+    for branch in branches(trajectory.calls):
+        index = branch[0].sentence
+        if not index or index > len(trajectory.labels) or index > len(gold) or not all(call.learn for call in branch):
+            continue
+        label = trajectory.labels[index - 1]
+        yield tuple(branch), "right" if label == gold[index - 1] else "unverified" if label == "unverified" else "wrong"
+
+
+def gold_labels(trajectory: Trajectory) -> tuple[Label, ...]:
+    """What each sentence should be called, as far as the gold says: with labels of its own, or because the response is one
+    sentence. That a whole response is right is not enough: it may have sentences that state nothing."""
+    if trajectory.gold_labels:
+        return trajectory.gold_labels
+    if len(trajectory.labels) == 1 and trajectory.gold is not None:
+        return ("contradicted",) if trajectory.gold else ("supported",)
+    return ()
+
+
+def branch_of(calls: Iterable[Call], encoder: Encoder) -> Branch:
+    """A branch in tokens. Its turns share what they have in common; each is learned where it was written."""
+    row, said = Row(), []
+    for call in calls:
+        said += row.add_apart(encoder.example(call))
+    return Branch(row, tuple(said))

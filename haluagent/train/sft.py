@@ -1,0 +1,79 @@
+"""Supervised fine-tuning on the agent's own turns: equation 1 of Cheng et al. (2024), observations masked."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from ..errors import ConfigError
+from ..trajectories import records
+from . import course
+from .base import load_tokenizer, require_extra
+from .curve import Say
+from .examples import Counts, Encoder, make_examples
+from .pack import Row, pack
+from .settings import TARGETS, Settings
+
+
+def train(
+    base: str,
+    data: Path,
+    out: Path,
+    settings: Settings,
+    *,
+    max_steps: int | None = None,
+    minutes: float | None = None,
+    say: Say = lambda line: None,
+) -> Path:
+    """Teach `base` the trajectories of `data`; returns the directory of the adapter (of the model, where all weights were
+    taught) below `out`. Continues where `out` has a checkpoint of the same training. `minutes` ends it early, at a step.
+    Raises ConfigError where something is missing, or where `out` holds another training."""
+    require_extra()
+    encoder = Encoder(load_tokenizer(base))
+    examples, counts = make_examples(records.read(data), encoder, settings.max_tokens, settings.choice_weight)
+    # In the order of their tokens, so that neighbours share the most.
+    rows = pack(sorted(examples, key=lambda example: example.ids), settings.max_tokens)
+    if not rows:
+        raise ConfigError(f"{data} has nothing to learn: {counts.calls} calls, {counts.too_long} of them too long")
+    say(summary(counts, rows))
+    course.remember(out, {"base": base, "data": data.name, "settings": asdict(settings), "counts": asdict(counts), "rows": len(rows)})
+    return _train(base, rows, out, settings, max_steps, minutes, say)
+
+
+def summary(counts: Counts, rows: list[Row]) -> str:
+    """What there is to learn, in a line."""
+    packed = sum(len(row) for row in rows)
+    return (
+        f"{counts.trajectories} trajectories, {counts.calls} calls: {counts.learned_tokens} tokens to learn; {counts.not_learned} "
+        f"calls are not for learning, {counts.too_long} too long. {counts.tokens} tokens, {packed} with common ones once, in "
+        f"{len(rows)} rows."
+    )
+
+
+def _train(
+    base: str, rows: list[Row], out: Path, settings: Settings, max_steps: int | None, minutes: float | None, say: Say
+) -> Path:
+    from datasets import Dataset
+
+    from .trainer import TreeTrainer, collate, lora, sft_arguments
+
+    full = settings.rank == 0
+    trainer = TreeTrainer(
+        model=course.load(base, full, say),
+        args=sft_arguments(out, settings, max_steps),
+        train_dataset=Dataset.from_list([columns(row) for row in rows]),
+        data_collator=collate,
+        processing_class=load_tokenizer(base),
+        peft_config=None if full else lora(settings, TARGETS[settings.targets]),
+    )
+    return course.run(trainer, base, out, full, minutes, say)
+
+
+def columns(row: Row) -> dict[str, list[int] | list[float]]:
+    """A row as a data set holds it; its mask is made from `parents` when it is needed."""
+    return {
+        "ids": row.ids,
+        "parents": row.parents,
+        "depths": row.depths,
+        "sources": row.sources,
+        "targets": row.targets,
+        "weights": row.weights,
+    }

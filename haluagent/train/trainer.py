@@ -1,0 +1,184 @@
+"""trl's trainers, for rows that are trees of tokens."""
+
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
+
+from .curve import Curve, Say
+from .pack import attention_mask
+from .settings import Settings
+
+SAY_EVERY = 10  # steps
+
+
+def lora(settings: Settings, targets: Sequence[str]) -> LoraConfig:
+    return LoraConfig(
+        task_type="CAUSAL_LM",
+        r=settings.rank,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=list(targets),
+    )
+
+
+def sft_arguments(out: Path, settings: Settings, max_steps: int | None) -> SFTConfig:
+    return SFTConfig(dataset_kwargs={"skip_prepare_dataset": True}, **_arguments(out, settings, max_steps))
+
+
+def dpo_arguments(out: Path, settings: Settings, max_steps: int | None, beta: float) -> DPOConfig:
+    return DPOConfig(beta=beta, loss_type=["sigmoid"], **_arguments(out, settings, max_steps))
+
+
+def _arguments(out: Path, settings: Settings, max_steps: int | None) -> dict[str, Any]:
+    """What both are trained with. LoRA runs in bfloat16 throughout, with the adapter itself in float32. All weights are kept
+    in float32 and computed with in bfloat16: at these rates a step is smaller than what bfloat16 can add to a weight."""
+    return dict(
+        output_dir=str(out),
+        learning_rate=settings.rate,
+        num_train_epochs=settings.epochs,
+        max_steps=max_steps or -1,
+        per_device_train_batch_size=1,
+        gradient_accumulation_steps=settings.rows,
+        lr_scheduler_type="cosine",
+        warmup_steps=settings.warmup,
+        seed=settings.seed,
+        data_seed=settings.seed,
+        bf16=settings.rank == 0,
+        use_cpu=not torch.cuda.is_available(),
+        gradient_checkpointing=settings.gradient_checkpointing,
+        logging_steps=1,
+        save_steps=settings.save_every,
+        save_total_limit=2,
+        max_length=None,
+        remove_unused_columns=False,
+        dataloader_pin_memory=False,
+        disable_tqdm=True,
+        report_to=[],
+    )
+
+
+def collate(rows: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:
+    """A batch of one row. The targets go by the name under which the trainer counts them over the rows of a step."""
+    (row,) = rows
+    return {
+        "input_ids": torch.tensor([row["ids"]]),
+        "position_ids": torch.tensor([row["depths"]]),
+        "attention_mask": attention_mask(row["parents"])[None],
+        "sources": torch.tensor(row["sources"]),
+        "shift_labels": torch.tensor(row["targets"]),
+        "labels": torch.tensor(row["targets"]),
+        "weights": torch.tensor(row["weights"]),
+    }
+
+
+def tree_loss(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    """The weighted sum of the targets' negative log-likelihoods. The vocabulary is computed where there is loss only."""
+    places, index = torch.unique(batch["sources"], return_inverse=True)
+    logits = model(
+        input_ids=batch["input_ids"],
+        position_ids=batch["position_ids"],
+        attention_mask=batch["attention_mask"],
+        logits_to_keep=places,
+        use_cache=False,
+    ).logits[0]
+    logits = logits.float()
+    normalizer = logits.logsumexp(-1)
+    return ((normalizer[index] - logits[index, batch["labels"]]) * batch["weights"]).sum()
+
+
+class TreeTrainer(SFTTrainer):
+    """The loss of a step is that of its rows' targets, each with its weight, over their number. `tokens` have been
+    computed in this process."""
+
+    tokens = 0
+
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> torch.Tensor:
+        self.tokens += inputs["input_ids"].numel()
+        targets = len(inputs["labels"]) if num_items_in_batch is None else num_items_in_batch
+        return tree_loss(model, inputs) / targets
+
+    def create_model_card(self, *arguments: Any, **options: Any) -> None:
+        """None: what was trained is in `training.json`."""
+
+
+def collate_pair(pairs: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:
+    """A batch of one pair, the better branch first, as trl's loss takes it: it reads a token's probability where the token
+    before it in the row stands, which `Row.add_apart` sees to, and counts those of the `completion_mask`."""
+    (pair,) = pairs
+    size = max(len(pair["chosen_ids"]), len(pair["rejected_ids"]))
+    sides = ("chosen", "rejected")
+    said = torch.zeros(2, size, dtype=torch.long)
+    for index, side in enumerate(sides):
+        said[index, pair[f"{side}_said"]] = 1
+    return {
+        "input_ids": torch.tensor([_filled(pair[f"{side}_ids"], size) for side in sides]),
+        "position_ids": torch.tensor([_filled(pair[f"{side}_depths"], size) for side in sides]),
+        "attention_mask": torch.stack([attention_mask(pair[f"{side}_parents"], size) for side in sides]),
+        "completion_mask": said,
+    }
+
+
+def _filled(values: list[int], size: int) -> list[int]:
+    return values + [0] * (size - len(values))
+
+
+class PairTrainer(DPOTrainer):
+    """Direct preference optimization (Rafailov et al. 2023) on branches that are trees of tokens."""
+
+    tokens = 0
+
+    def _prepare_dataset(self, dataset: Any, *arguments: Any, **options: Any) -> Any:
+        return dataset
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *arguments: Any, **options: Any) -> torch.Tensor:
+        self.tokens += inputs["input_ids"].numel()
+        return super().compute_loss(model, inputs, *arguments, **options)
+
+    def create_model_card(self, *arguments: Any, **options: Any) -> None:
+        """None, as above."""
+
+
+class Progress(TrainerCallback):
+    """Writes the curve, says how it goes, and ends a training in time: after `minutes`, or when it is told to stop (Ctrl-C,
+    SIGTERM; only the main thread of a process is told), with a checkpoint from which the same command goes on."""
+
+    def __init__(self, curve: Curve, trainer: TreeTrainer | PairTrainer, minutes: float | None, say: Say) -> None:
+        self._curve, self._trainer, self._minutes, self._say = curve, trainer, minutes, say
+        self._told = False
+        self._before: dict[int, Any] = {}
+
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def on_log(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: dict[str, Any] | None = None, **_: Any
+    ) -> None:
+        if not logs or "loss" not in logs:
+            return
+        right = {"right": logs["rewards/accuracies"]} if "rewards/accuracies" in logs else {}
+        self._curve.add(state.global_step, logs["loss"], logs["learning_rate"], self._trainer.tokens, **right)
+        if state.global_step % SAY_EVERY == 0 or state.global_step <= 3 or state.global_step == state.max_steps:
+            self._say(self._curve.progress(state.max_steps, self._trainer.tokens))
+            self._curve.draw()
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        if self._told or (self._minutes is not None and self._curve.elapsed() > self._minutes * 60):
+            self._say(f"stopped after step {state.global_step} of {state.max_steps}; the same command goes on from there")
+            control.should_training_stop = control.should_save = True
+
+    def _stop(self, number: int, frame: object) -> None:
+        self._told = True
