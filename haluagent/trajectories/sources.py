@@ -147,12 +147,12 @@ def _continued(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
     for wrong, last in ((False, made.right), (True, made.wrong)):
         response = f"{made.before}{gap}{last}"
         count = len(split(response))
-        open_labels: list[Label] = ["unverified"] * (count - 1)
-        labels = (*open_labels, "contradicted" if wrong else "unverified")
+        last_label: Label = "contradicted" if wrong else "unverified"
+        labels: list[Label] = ["unverified"] * (count - 1)
         yield Lesson(
             id=f"{passage.name}:consistency:{'wrong' if wrong else 'right'}", group=passage.name, source="consistency",
             kind="consistency", language=passage.language, question=made.question, response=response,
-            gold=True if wrong else None, gold_labels=labels,
+            gold=True if wrong else None, gold_labels=(*labels, last_label),
             change=Change(kind=made.kind, before=made.right, after=made.wrong) if wrong else None,
         )  # fmt: skip
 
