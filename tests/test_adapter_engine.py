@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from haluagent.tools import default_registry
 
-from haluagent import wire
+from haluagent import HaluAgent, wire
 from haluagent.models import EmbeddedModel
 from haluagent.protocols import Message
 from haluagent.segment import split
@@ -66,11 +66,11 @@ def test_turns_need_no_grammar_to_be_calls(engine_model: Any) -> None:
         ("zh", "高塔是谁建造的？", "高塔由李明建造，王强出资。", "是李明建造的。", "是王强建造的。"),
     ],
 )
-def test_right_and_wrong_answers_beside_a_reference(
+def test_a_right_answer_is_supported_and_a_wrong_one_is_not(
     engine_model: EmbeddedModel, language: Language, question: str, reference: str, right: str, wrong: str
 ) -> None:
-    from haluagent import HaluAgent
-
+    """The wrong one is another name of the text."""
     with HaluAgent(engine_model, search="none", sandbox="none") as agent:
         assert agent.detect(question, right, reference, language).hallucination is False
-        assert agent.detect(question, wrong, reference, language).hallucination is True
+        doubted = agent.detect(question, wrong, reference, language)
+        assert doubted.hallucination is not False and doubted.score > 0.5

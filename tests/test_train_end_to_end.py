@@ -42,7 +42,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("sft")
     records.write(folder / "data.jsonl", [run(number) for number in range(100, 110)])
-    chosen = settings("small", rate=3e-3, epochs=12, max_tokens=160, save_every=100)
+    chosen = settings("small", rate=3e-3, epochs=4, max_tokens=160, save_every=100)
     said: list[str] = []
     train(BASE, folder / "data.jsonl", folder / "run", chosen, minutes=0.0, say=said.append)
     stopped = len(losses(folder / "run"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
+from ..models.store import sha256_of
 from ..trajectories import records
 from . import course
 from .base import load_tokenizer, require_extra
@@ -46,7 +47,8 @@ def train(
             "and do not filter it"
         )
     say(", ".join(f"{number} pairs {name}" for name, number in counts.items()))
-    training = {"base": base, "data": data.name, "adapter": str(adapter) if adapter else None, "beta": beta}
+    training = {"base": base, "data": data.name, "sha256": sha256_of(data).hexdigest(), "beta": beta}
+    training |= {"adapter": str(adapter) if adapter else None}
     course.remember(out, training | {"settings": asdict(settings), "pairs": len(rows)})
     return _train(base, rows, out, settings, adapter, beta, max_steps, minutes, say)
 

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..errors import ConfigError
+from ..models.store import sha256_of
 from ..trajectories import records
 from . import course
 from .base import load_tokenizer, require_extra
@@ -34,7 +35,8 @@ def train(
     if not rows:
         raise ConfigError(f"{data} has nothing to learn: {counts.calls} calls, {counts.too_long} of them too long")
     say(summary(counts, rows))
-    course.remember(out, {"base": base, "data": data.name, "settings": asdict(settings), "counts": asdict(counts), "rows": len(rows)})
+    training = {"base": base, "data": data.name, "sha256": sha256_of(data).hexdigest()}
+    course.remember(out, training | {"settings": asdict(settings), "counts": asdict(counts), "rows": len(rows)})
     return _train(base, rows, out, settings, max_steps, minutes, say)
 
 
