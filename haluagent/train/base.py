@@ -18,7 +18,9 @@ EXTRA = 'training needs torch, transformers, trl and peft: pip install "haluagen
 def require_extra() -> None:
     """Raises ConfigError where what training needs is not installed. Sets torch to use every core that it may, and its
     neighbours to be quiet: they warn of each other, and draw bars."""
-    os.environ.setdefault("TQDM_DISABLE", "1")  # read when they are imported
+    os.environ.setdefault("TQDM_DISABLE", "1")  # read, as is the next, when they are imported
+    # OpenMP's threads otherwise spin while they wait: beside another busy process a step then took three times as long.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     warnings.filterwarnings("ignore", module=r"(transformers|peft|trl)\.")
     try:
         import gguf  # noqa: F401

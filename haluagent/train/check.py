@@ -92,7 +92,7 @@ def _transformers(
     model: Any = load_model(base, torch.bfloat16)
     if torch.cuda.is_available():
         model = model.cuda()
-    model = PeftModel.from_pretrained(model, str(peft)).eval()
+    model = PeftModel.from_pretrained(model, str(peft)).train(False)
     with model.disable_adapter():
         plain = [_greedy(model, tokenizer, conversation, tokens) for conversation in conversations]
     return plain, [_greedy(model, tokenizer, conversation, tokens) for conversation in conversations]
