@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from .calibration import calibration_of, taught_of
+from .around import Around
 from .protocols import Choice, Generation, Message, Model
 from .types import Record, Usage
 
@@ -54,16 +54,12 @@ class Budget:
             raise BudgetExceeded(f"the limit of {self._limits.tokens} tokens was reached")
 
 
-class Meter:
+class Meter(Around):
     """A `Model` that counts what goes through it. Each branch has its own; all share one budget."""
 
     def __init__(self, model: Model, budget: Budget) -> None:
-        self._model = model
+        super().__init__(model)
         self._budget = budget
-        self.name = model.name
-        self.context = model.context
-        self.calibration = calibration_of(model)
-        self.taught = taught_of(model)
         self.usage = Usage()
 
     async def generate(
@@ -94,9 +90,6 @@ class Meter:
         warm = getattr(self._model, "warm", None)
         if warm is not None:
             self._count(await warm(system))
-
-    def count_tokens(self, text: str) -> int:
-        return self._model.count_tokens(text)
 
     def _count(self, usage: Usage) -> None:
         self.usage += usage

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..calibration import ProblemCurve
 from ..errors import ConfigError
-from ..journal import Journal, iterate, read_lines
+from ..journal import Journal, iterate
 from ..limits import Budget, Limits, Meter
 from ..protocols import Model, ToolContext
 from ..segment import split
@@ -21,6 +21,7 @@ from ..tools._answer_check import look_at
 from ..tools._calibration import log_odds
 from ..trajectories import arithmetic
 from ..trajectories.records import Item
+from .calibrate import recorded
 from .fit import log_loss, logistic, sigmoid
 from .pairs import SEED, digest
 
@@ -42,9 +43,7 @@ def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
 def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str], None] = print) -> list[Row]:
     """Judge the answers that `out` does not hold yet, one JSON line each, and return all of them. Raises ConfigError where
     `out` is of another model, ModelError where the endpoint failed."""
-    rows = read_lines(out) if out.exists() else []
-    if other := {row["model"] for row in rows} - {model.name}:
-        raise ConfigError(f"{out} holds judgements of {', '.join(other)}: name another file for {model.name}")
+    rows = recorded(out, model)
     done = {row["id"] for row in rows}
 
     async def go() -> None:

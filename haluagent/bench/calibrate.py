@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..calibration import EMBEDDED, Calibration, calibration_of, taught_of
+from ..around import Around
+from ..calibration import EMBEDDED, Calibration
 from ..errors import ConfigError
 from ..journal import Journal, read_lines
 from ..limits import Budget, Limits, Meter
@@ -33,11 +34,16 @@ def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str]
 
     Raises ConfigError where `out` holds the judgements of another model, ModelError where the endpoint failed.
     """
+    done = {row["id"] for row in recorded(out, model)}
+    asyncio.run(_run(model, [pair for pair in pairs if pair.id not in done], out, progress))
+
+
+def recorded(out: Path, model: Model) -> list[dict[str, Any]]:
+    """The judgements that a file holds, none where there is no file. Raises ConfigError where they are another model's."""
     rows = read_lines(out) if out.exists() else []
     if other := {row["model"] for row in rows} - {model.name}:
         raise ConfigError(f"{out} holds judgements of {', '.join(other)}: name another file for {model.name}")
-    done = {row["id"] for row in rows}
-    asyncio.run(_run(model, [pair for pair in pairs if pair.id not in done], out, progress))
+    return rows
 
 
 def calibration_of_rows(rows: Sequence[dict[str, Any]], adapter: str | None) -> Calibration:
@@ -109,15 +115,11 @@ class _Found:
         return [SearchResult(title="", url=self._pair.group, snippet=text, text=text)]
 
 
-class _Remembering:
+class _Remembering(Around):
     """A model that is asked the same thing once: tools that judge the same pair share what it said."""
 
     def __init__(self, model: Model) -> None:
-        self._model = model
-        self.name = model.name
-        self.context = model.context
-        self.calibration = calibration_of(model)
-        self.taught = taught_of(model)
+        super().__init__(model)
         self._said: dict[str, Any] = {}
 
     async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
@@ -131,9 +133,6 @@ class _Remembering:
         if key not in self._said:
             self._said[key] = await self._model.choose(messages, choices)
         return self._said[key]
-
-    def count_tokens(self, text: str) -> int:
-        return self._model.count_tokens(text)
 
 
 def _overlap(claim: str, text: str) -> float:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..calibration import calibration_of, taught_of
+from ..around import Around
 from ..prompts import Conversation
 from ..protocols import Choice, Generation, Message, Model
 from ..types import Usage
@@ -14,17 +14,13 @@ UNTAUGHT = ("opinion", "standalone")  # what the model believes by itself, and i
 _TARGET = re.compile(r"(?:Check|核查) S(\d+)")
 
 
-class Recorder:
+class Recorder(Around):
     """A `Model` that keeps what goes through it. `temperature` is for the turns of the agent alone, so that several samples
     of one item differ. What is recorded is what was asked, without a hint that the teacher was given."""
 
     def __init__(self, teacher: Model, temperature: float = 0.0) -> None:
-        self._teacher = teacher
+        super().__init__(teacher)
         self._temperature = temperature
-        self.name = teacher.name
-        self.context = teacher.context
-        self.calibration = calibration_of(teacher)
-        self.taught = taught_of(teacher)
         self._untaught = {*UNTAUGHT, *getattr(teacher, "guessed", ())}
         self.calls: list[Call] = []
 
@@ -33,24 +29,21 @@ class Recorder:
         prompt = prompt_of(messages)
         if prompt == "agent":
             options["temperature"] = self._temperature
-        generation = await self._teacher.generate(messages, **options)
+        generation = await self._model.generate(messages, **options)
         for text in dict.fromkeys(generation.texts):
             self._keep(prompt, messages, text.strip(), ())
         return generation
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
         """See `Model.choose`."""
-        choice = await self._teacher.choose(messages, choices)
+        choice = await self._model.choose(messages, choices)
         self._keep(prompt_of(messages), messages, choice.best, tuple(choices))
         return choice
 
     async def warm(self, system: str) -> Usage:
         """See `EmbeddedModel.warm`."""
-        warm = getattr(self._teacher, "warm", None)
+        warm = getattr(self._model, "warm", None)
         return await warm(system) if warm is not None else Usage()
-
-    def count_tokens(self, text: str) -> int:
-        return self._teacher.count_tokens(text)
 
     def _keep(self, prompt: str, messages: Sequence[Message], reply: str, choices: tuple[str, ...]) -> None:
         sentence = target(messages) if prompt == "agent" else None
