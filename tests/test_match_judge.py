@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from haluagent.tools._calibration import UNCALIBRATED
-from haluagent.tools._judge import agreement
 from haluagent.tools.match import match
 
 from haluagent.calibration import EMBEDDED
@@ -210,21 +209,3 @@ def test_one_sentence_of_several_is_not_answered_anew(scripted: Any, make_contex
     model = scripted(choose=believes(0.99), free="Poland")
     assert "anew" not in call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).observation
     assert model.grammars == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "question", "share"),
-    [
-        ("Paris", "It is Paris.", "", 1.0),
-        ("Paris", "London", "", 0.0),
-        ("red wine", "red and white", "", 0.5),
-        ("the Elbe rises in Poland", "the Elbe rises in Saxony", "Where does the Elbe rise?", 1 / 2),  # "rises"
-        ("the Elbe", "the Elbe", "What is the Elbe?", 1.0),  # nothing but words of the question
-        ("", "Paris", "", None),
-        ("Paris", "the", "", None),
-        ("捷克", "易北河发源于捷克。", "易北河发源于哪里？", 1.0),
-        ("波兰", "易北河发源于捷克。", "易北河发源于哪里？", 0.0),
-    ],
-)
-def test_agreement(one: str, other: str, question: str, share: float | None) -> None:
-    assert agreement(one, other, question) == agreement(other, one, question) == share

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from ..calibration import calibration_of
 from ..protocols import SearchResult, ToolContext
 from ..types import Evidence, Sentence, Span
+from ._agreement import agreement, contained, says
+from ._calibration import agreed
 from ._instructions import without_orders
 from ._judge import NUMBER_MISSING, Source, answer_anew, ask, mentions, wording_of
-from ._numbers import find_numbers
 from ._passages import best_windows, missing_numbers, quoted
 from ._words import words
 
@@ -85,23 +86,17 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     (place,), _ = best_windows(readable, about, 1, PASSAGE_TOKENS, context.model.count_tokens)
     window = readable[slice(*place)]
     judged = await ask(context, sentence, window, wording_of(context))
-    missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
-    supported = min(judged.supported, NUMBER_MISSING) if missing else judged.supported
-    anew, agrees = "", None
+    supported, anew, agrees = judged.supported, "", None
     if _answers(sentence) and judged.calibrated:
         anew = await answer_anew(context, window)
-        if words(anew) and words(anew) <= words(window):  # what the passage does not have is the model's own
-            agrees = agreement(anew, sentence.claim, context.question)
+        if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
+            agrees = contained(anew, sentence.claim, context.question)
+            if wording_of(context) == "answer":
+                likeness = agreement(anew, sentence.claim, context.question)
+                supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
+    missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
+    supported = min(supported, NUMBER_MISSING) if missing else supported
     return Found(result, source, place, supported, window, judged.silent, anew, agrees, missing)
-
-
-def agreement(own: str, claim: str, question: str) -> float:
-    """How much of a passage's own answer a sentence has, in [0, 1]: none where both have numbers, and other ones; else
-    the share of the answer's words apart from those of the question."""
-    numbers, stated = ({number.value for number in find_numbers(text)} for text in (own, claim))
-    if numbers and stated and not numbers & stated:
-        return 0.0
-    return share(words(own) - asked_words(question) or words(own), words(claim))
 
 
 def _answers(sentence: Sentence) -> bool:

@@ -12,6 +12,7 @@ from ..prompts import conversation
 from ..protocols import ToolContext
 from ..tokens import clip
 from ..types import Evidence, Sentence, Span
+from ._agreement import agreement
 from ._calibration import UNCALIBRATED, Judgement, agreed, judgement, log_odds
 from ._passages import missing_numbers, passage
 from ._words import words
@@ -77,14 +78,6 @@ async def answer_anew(context: ToolContext, text: str) -> str:
     )
     generation = await context.model.generate(messages, stop=["\n"], max_tokens=ANSWER_TOKENS)
     return generation.text.strip()
-
-
-def agreement(one: str, other: str, question: str) -> float | None:
-    """The F1 in [0, 1] of the words of two answers, apart from those of the question (as in SQuAD's evaluation); None
-    where one of them has no words."""
-    asked = words(question)
-    first, second = ((found - asked) or found for found in (words(one), words(other)))
-    return 2 * len(first & second) / (len(first) + len(second)) if first and second else None
 
 
 async def mentions(context: ToolContext, sentence: Sentence | None, text: str) -> float:

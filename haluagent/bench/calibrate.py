@@ -22,7 +22,8 @@ from ..registry import Registry
 from ..standalone import complete, judged_as_it_is
 from ..task import make_task
 from ..tools import default_registry
-from ..tools._judge import agreement, ask, mentions, weigh, wording_of
+from ..tools._agreement import agreement
+from ..tools._judge import ask, mentions, weigh, wording_of
 from ..tools._words import words
 from ..tools.web_search import web_search
 from ..types import Language, Sentence
