@@ -33,13 +33,15 @@ class TranslationCurve(Record):
 
 
 class ProblemCurve(Record):
-    """`P(wrong) = sigmoid(intercept + judged * log_odds + agrees + agrees_more)`: the log-odds of "wrong", and the last two
-    where one formula gives the stated answer, and where a second one does."""
+    """`P(wrong) = sigmoid(intercept + judged * log_odds + agrees + agrees_more + rivals)`: the log-odds of "wrong"; the next
+    two where one formula gives the stated answer, and where a second one does; the last where two formulas give one and the
+    same other answer."""
 
     intercept: float
     judged: float
     agrees: float
     agrees_more: float
+    rivals: float = 0.0
 
 
 class Calibration(Record):

@@ -3,11 +3,13 @@
 import asyncio
 import itertools
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from haluagent.tools import _answer_check
-from haluagent.tools._answer_check import FORMULA, SAMPLES, _probability, check_answer
+from haluagent.tools._answer_check import FORMULA, SAMPLES, Look, _probability, check_answer
+from haluagent.tools._numbers import find_numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,7 +114,7 @@ def test_the_formulas_are_written_without_the_response_in_sight(
 def test_between_the_two_nothing_is_decided(
     check: Check, monkeypatch: pytest.MonkeyPatch, probability: float, label: str | None
 ) -> None:
-    monkeypatch.setattr(_answer_check, "_probability", lambda judged, agreeing, curve: probability)
+    monkeypatch.setattr(_answer_check, "_probability", lambda look, curve: probability)
     result, _ = check([RIGHT, "15+6"])
     assert (result.label, result.confidence) == (label, max(probability, 1 - probability))
 
@@ -140,11 +142,33 @@ def test_the_number_that_is_shown_is_the_one_the_formula_gives(check: Check) -> 
     assert result.evidence[1].text == "15*6 = 90" and "give 90" in result.observation
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.integers(0, SAMPLES), st.integers(0, SAMPLES))
-def test_the_probability_is_bounded_and_monotone(judged: float, other: float, agreeing: int, more: int) -> None:
+def looked(judged: float, agreeing: int, rivals: int) -> Look:
+    number = find_numbers("90")[0]
+    return Look([number], [(RIGHT, Fraction(90))] * agreeing, [(RIGHT, number)] * agreeing, rivals, judged)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(0, SAMPLES), st.integers(0, SAMPLES), st.integers(0, SAMPLES))
+def test_the_probability_is_bounded_and_monotone(judged: float, other: float, agreeing: int, more: int, rivals: int) -> None:
     (low, high), (few, many) = sorted((judged, other)), sorted((agreeing, more))
-    curve = EMBEDDED.problem
-    assert 0 <= _probability(low, many, curve) <= _probability(high, many, curve) <= _probability(high, few, curve) <= 1
+    curve = EMBEDDED.problem.model_copy(update={"rivals": 1.0})
+    chances = [
+        _probability(looked(*of), curve) for of in ((low, many, rivals), (low, few, rivals), (high, few, rivals), (high, few, SAMPLES))
+    ]
+    assert all(0 <= chance <= 1 for chance in chances)
+    assert chances == sorted(chances)
+
+
+@pytest.mark.parametrize(
+    ("formulas", "rivals"),
+    [([WRONG, WRONG, "15*7", RIGHT], 2), ([WRONG, "6+15", "21"], 3), ([WRONG, "15-6", "15/6"], 1), ([RIGHT] * SAMPLES, 0), ([], 0)],
+)
+def test_formulas_that_agree_on_another_number_are_rivals(
+    check: Check, monkeypatch: pytest.MonkeyPatch, formulas: list[str], rivals: int
+) -> None:
+    seen: list[Look] = []
+    monkeypatch.setattr(_answer_check, "_probability", lambda look, curve: seen.append(look) or 0.5)
+    check(formulas)
+    assert seen[0].rivals == rivals
 
 
 def test_what_the_model_judges_alone_decides_nothing(check: Check) -> None:

@@ -19,7 +19,7 @@ def rows(model: str = "m") -> list[dict[str, Any]]:
     """40 answers: wrong where no formula agrees, but for one in five."""
     return [
         {"id": str(n), "group": f"g{n // 2}", "model": model, "wrong": (n % 2 == 1) != (n % 5 == 0), "judged": 0.3 * (n % 3),
-         "formulas": 4, "agreeing": 0 if n % 2 else 3}
+         "formulas": 4, "agreeing": 0 if n % 2 else 3, "rivals": 3 if n % 4 == 1 else 1}
         for n in range(40)
     ]  # fmt: skip
 
@@ -46,7 +46,7 @@ def test_the_report_counts_by_agreement_and_ends_with_a_piece_of_a_card() -> Non
     assert "40 answers to word problems, 20 of them wrong." in text
     assert "| none | 20 | 16 |" in text and "| one | 0 | 0 |" in text and "| more | 20 | 4 |" in text
     written = json.loads(text.split("```json\n")[1].split("\n```")[0])
-    assert set(written["calibration"]["problem"]) == {"intercept", "judged", "agrees", "agrees_more"}
+    assert set(written["calibration"]["problem"]) == {"intercept", "judged", "agrees", "agrees_more", "rivals"}
 
 
 def test_answers_are_made_in_twos_and_the_same_ones_each_time(tmp_path: Path) -> None:

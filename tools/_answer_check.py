@@ -6,6 +6,7 @@ Both go into one probability by logistic regression (`docs/calibration.md` has i
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -35,11 +36,13 @@ _OTHERS = {"en": " (others: {values})", "zh": "（其余得到：{values}）"}
 @dataclass(frozen=True)
 class Look:
     """A second look at an answer: the numbers that it states, the formulas that were found for the problem with their
-    values, those of them that give one of the numbers, with it, and the probability that the model judges it wrong."""
+    values, those of them that give one of the numbers, with it, how many of the others agree on one other number, and the
+    probability that the model judges it wrong."""
 
     stated: list[Number]
     formulas: list[tuple[str, Fraction]]
     agreeing: list[tuple[str, Number]]
+    rivals: int
     judged: float
 
 
@@ -52,7 +55,8 @@ async def look_at(context: ToolContext) -> Look:
         raise ToolError("the response states no number" if context.language == "en" else "回复中没有数字")
     formulas = await _formulas(context)
     agreeing = [pair for formula in formulas if (pair := _agreement(formula, stated))]
-    return Look(stated, formulas, agreeing, await _judged_wrong(context))
+    others = Counter(value for text, value in formulas if not _agreement((text, value), stated))
+    return Look(stated, formulas, agreeing, max(others.values(), default=0), await _judged_wrong(context))
 
 
 async def check_answer(context: ToolContext) -> ToolResult:
@@ -64,7 +68,7 @@ async def check_answer(context: ToolContext) -> ToolResult:
     look = await look_at(context)
     agreeing, formulas = look.agreeing, look.formulas
     answer = agreeing[0][1] if agreeing else look.stated[-1]
-    wrong = _probability(look.judged, len(agreeing), calibration_of(context.model).problem)
+    wrong = _probability(look, calibration_of(context.model).problem)
     label: Label | None = None
     if agreeing and wrong < SUPPORTED:
         label = "supported"
@@ -117,11 +121,13 @@ async def _judged_wrong(context: ToolContext) -> float:
     return choice.probabilities[choices[1]]
 
 
-def _probability(judged: float, agreeing: int, curve: ProblemCurve) -> float:
-    """That the answer is wrong, given the judgement and the number of formulas that give it."""
-    clipped = min(max(judged, 1e-6), 1 - 1e-6)
+def _probability(look: Look, curve: ProblemCurve) -> float:
+    """That the answer is wrong, given the judgement, the number of formulas that give it, and whether others agree on another
+    one: formulas that all differ only say that the problem is hard for the model."""
+    clipped = min(max(look.judged, 1e-6), 1 - 1e-6)
     log_odds = curve.intercept + curve.judged * math.log(clipped / (1 - clipped))
-    log_odds += curve.agrees * (agreeing > 0) + curve.agrees_more * (agreeing > 1)
+    log_odds += curve.agrees * (len(look.agreeing) > 0) + curve.agrees_more * (len(look.agreeing) > 1)
+    log_odds += curve.rivals * (look.rivals > 1)
     return 1 / (1 + math.exp(-log_odds))
 
 

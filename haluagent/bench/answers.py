@@ -69,19 +69,19 @@ async def _judge(item: Item, model: Model) -> Row:
     look = await look_at(context)
     return {
         "id": item.id, "group": item.group, "model": model.name, "wrong": item.gold, "judged": log_odds(look.judged),
-        "formulas": len(look.formulas), "agreeing": len(look.agreeing),
+        "formulas": len(look.formulas), "agreeing": len(look.agreeing), "rivals": look.rivals,
     }  # fmt: skip
 
 
 def fit(rows: Sequence[Row]) -> ProblemCurve:
     """The curve that fits the rows. Raises ValueError where all have one label."""
     features = [_features(row) for row in rows]
-    intercept, judged, agrees, more = logistic(features, [row["wrong"] for row in rows])
-    return ProblemCurve(intercept=intercept, judged=judged, agrees=agrees, agrees_more=more)
+    intercept, judged, agrees, more, rivals = logistic(features, [row["wrong"] for row in rows])
+    return ProblemCurve(intercept=intercept, judged=judged, agrees=agrees, agrees_more=more, rivals=rivals)
 
 
 def _features(row: Row) -> list[float]:
-    return [row["judged"], float(row["agreeing"] > 0), float(row["agreeing"] > 1)]
+    return [row["judged"], float(row["agreeing"] > 0), float(row["agreeing"] > 1), float(row["rivals"] > 1)]
 
 
 def report(rows: Sequence[Row], now: ProblemCurve) -> str:
@@ -108,5 +108,5 @@ def report(rows: Sequence[Row], now: ProblemCurve) -> str:
 
 
 def _probability(row: Row, curve: ProblemCurve) -> float:
-    weights = (curve.judged, curve.agrees, curve.agrees_more)
+    weights = (curve.judged, curve.agrees, curve.agrees_more, curve.rivals)
     return sigmoid(curve.intercept + sum(weight * value for weight, value in zip(weights, _features(row), strict=True)))
