@@ -253,6 +253,22 @@ def test_is_problem(question: str, problem: bool) -> None:
     assert is_problem(context_of(question, ["x"])) is problem
 
 
+CIRCLE = "一个圆形花园，直径是6米，周长是多少米？"
+
+
+@pytest.mark.parametrize(
+    ("question", "response", "problem"),
+    [
+        (CIRCLE, "3.14×6=18.84，周长是18.84米。", True),
+        (CIRCLE, "周长是18.84米。", False),  # nothing is calculated with the one number
+        (CIRCLE, "2×3=6。", False),
+        ("How many moons has the 5th planet?", "It has 95.", False),
+    ],
+)
+def test_one_number_is_a_problem_where_the_response_calculates_with_it(question: str, response: str, problem: bool) -> None:
+    assert is_problem(context_of(question, [response])) is problem
+
+
 @pytest.mark.parametrize("demo", calculator.demos, ids=lambda demo: demo.language)
 def test_the_demos_are_what_the_tool_answers(demo: Any) -> None:
     context = context_of(demo.question, [demo.response], demo.language)

@@ -52,8 +52,8 @@ _TEXTS: dict[str, dict[Language, str]] = {
     "traced": {"en": "{number} is the result in {name}", "zh": "{number} 是 {name} 的计算结果"},
     "given": {"en": "{number} is given in the question", "zh": "{number} 是题目给出的"},
     "no equation": {
-        "en": 'no equation here can be computed; give a formula of the numbers in the question, such as formula="15*6"',
-        "zh": '这里没有可以计算的等式；请用题目中的数字写出算式，例如 formula="15*6"',
+        "en": 'no equation here can be computed; give as formula how its number follows from those in the question',
+        "zh": '这里没有可以计算的等式；请用题目中的数字列出能得到该数的算式 formula',
     },
     "no number": {"en": "{name} states no number to compare with", "zh": "{name} 中没有可以比较的数字"},
     "foreign": {
@@ -74,12 +74,18 @@ def _say(language: Language, key: str, **values: str) -> str:
 def is_problem(context: ToolContext) -> bool:
     """Whether the question asks for one quantity that is calculated from its numbers alone. Days between dates are not
     for the calculator, where several things are asked no single number answers, and where there is a reference the
-    answer may stand in it."""
+    answer may stand in it. With one number it is a problem where the response calculates with it (a circle's radius)."""
     question = context.question
     if context.reference is not None or length_requirement(question):
         return False
     asked = len(_HOW_MANY.findall(question)) or bool(_QUANTITY.search(question) or _SUM.search(question))
-    return asked == 1 and len(_plain_numbers(question)) >= 2
+    if asked != 1:
+        return False
+    given = {number.value for number in _plain_numbers(question)}
+    if len(given) != 1:
+        return len(_plain_numbers(question)) >= 2
+    calculated = (find_numbers(equation.left) for equation in find_equations(context.response))
+    return any(number.value in given for numbers in calculated for number in numbers)
 
 
 def _plain_numbers(text: str) -> list[Number]:
