@@ -20,6 +20,8 @@ _ASKING_ZH = re.compile(r"请问|什么时[候间]|什么地方|什么|哪里|�
 _THOUGHTS: dict[Language, dict[str, str]] = {
     "en": {
         "calculator": "it calculates",
+        "traced": "its numbers stand before it",
+        "whole": "the answer as a whole",
         "formula": "a result, to be calculated from the question",
         "match": "a fact; the reference decides",
         "consistency": "to compare with the rest",
@@ -30,6 +32,8 @@ _THOUGHTS: dict[Language, dict[str, str]] = {
     },
     "zh": {
         "calculator": "写出了算式",
+        "traced": "数字在前文出现过",
+        "whole": "看整个答案",
         "formula": "是计算结果，按题目列式",
         "match": "是事实，查参考资料",
         "consistency": "和其余部分比较",
@@ -81,9 +85,14 @@ def turn(lesson: Lesson, sentence: Sentence, label: Label | None, messages: Sequ
 def _calculation(lesson: Lesson, sentence: Sentence, pointer: dict[str, str], before: list[str]) -> Move:
     """The sentence's own equations; or, where it has none or they cannot be computed, the formula of the problem, as far
     as this sentence gives its result."""
-    plain = Move("calculator", ToolCall(name="calculator", arguments=pointer))
-    if sentence.index == 0 or ("calculator" not in before and (find_equations(sentence.text) or _traced(lesson, sentence))):
-        return plain
+    plain = ToolCall(name="calculator", arguments=pointer)
+    if sentence.index == 0:
+        return Move("whole", plain)
+    if "calculator" not in before:
+        if find_equations(sentence.text):
+            return Move("calculator", plain)
+        if _traced(lesson, sentence):
+            return Move("traced", plain)
     if lesson.formula and before.count("calculator") < 2:
         return Move("formula", ToolCall(name="calculator", arguments=pointer | {"formula": lesson.formula}))
     raise ModelError(f"the gold teacher has no formula for {sentence.name} of {lesson.id}")

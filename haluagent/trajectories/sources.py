@@ -21,14 +21,14 @@ from .records import Change, parse
 
 _Read = TypeVar("_Read")
 SEED = 5
-# Groups (passages, problems, …) of each source at --scale 1; about 2,000 trajectories.
+# Groups (passages, problems, …) of each source at --scale 1; about 2,400 trajectories.
 SIZES = {
     "halueval_qa_generated": 48,
     "cmrc2018_dev": 46,
     "ape210k_valid": 22,
-    "ape210k_formulas": 600,
+    "ape210k_formulas": 1000,
     "gsm8k_train": 10,
-    "gsm8k_formulas": 200,
+    "gsm8k_formulas": 300,
     "gsm8k_model_solutions": 10,
     "consistency": 2,
     "lengths": 6,
