@@ -10,6 +10,7 @@ from ..types import Language, Record
 from . import readers_claims as claims
 from . import readers_grounded as grounded
 from . import readers_judged as judged
+from . import readers_made as made
 from .fetch import Source
 from .items import Item
 
@@ -188,6 +189,18 @@ _ALL = (
         name="faithbench", title="FaithBench", level="response", languages=EN, n=None, licence="CC BY-NC-SA", reference=True,
         sources=(FAITHBENCH,), read=grounded.faithbench,
         note="hard summaries; wrong where the worst annotation is Unwanted or Questionable, right where Benign",
+    ),
+    Dataset(
+        name="cmrc2018", title="CMRC 2018, answers with a change", level="response", languages=ZH, n=400, licence="CC BY-SA 4.0",
+        reference=True,
+        sources=(
+            Source(
+                file="cmrc2018_dev.json", host="github", repository="ymcui/cmrc2018",
+                revision="7680ab3a7a1e3ac0d53ad13f7a4d6a3adff1da6a", path="data/cmrc2018_dev.json",
+            ),
+        ),
+        read=made.cmrc,
+        note="made by us: a right answer and a wrong one of the same form for each of 200 passages that nothing was taught with",
     ),
 )  # fmt: skip
 DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
