@@ -4,12 +4,12 @@ import asyncio
 import copy
 import queue
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from . import language as languages
 from .detection import Run, Strategy
@@ -25,6 +25,8 @@ from .tools import default_registry
 from .types import Detection, Language
 
 __all__ = ["HaluAgent", "Limits"]
+
+T = TypeVar("T")
 
 
 class HaluAgent:
@@ -118,7 +120,7 @@ class HaluAgent:
         language: Literal["auto", "en", "zh"] = "auto",
     ) -> Detection:
         """`adetect` for synchronous code."""
-        return self._background().run(self.adetect(question, response, reference, language))
+        return self.wait_for(self.adetect(question, response, reference, language))
 
     def stream(
         self,
@@ -140,6 +142,11 @@ class HaluAgent:
         run = self._start(detection.question, detection.response, reference, detection.language, tool)
         self.prepare()
         return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
+
+    def wait_for(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of something asynchronous, for synchronous code: it runs on the agent's own thread."""
+        result: T = self._background().run(coroutine)
+        return result
 
     def searching(self, search: SearchProvider) -> "HaluAgent":
         """The same agent with another search."""
@@ -185,7 +192,7 @@ class HaluAgent:
     ) -> Detection:
         chosen = languages.choose(language, question, response)
         start = self._start(question, response, reference, chosen)
-        await _in_daemon_thread(self.prepare)
+        await self.aprepare()
         return await start(emit).run()
 
     def prepare(self) -> None:
@@ -194,6 +201,10 @@ class HaluAgent:
         start = getattr(self.model, "start", None)
         if start is not None:
             start()
+
+    async def aprepare(self) -> None:
+        """`prepare` without holding up the running event loop."""
+        await _in_daemon_thread(self.prepare)
 
     def _start(
         self, question: str, response: str, reference: str | None, language: Language, only: str | None = None

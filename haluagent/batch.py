@@ -100,7 +100,7 @@ def run(
         raise ConfigError(f"{out} is the input: name another file for the results")
     with Journal(out) as journal:
         before = finished(out)
-        _same(source, out, before)
+        same(source, out, before)
         done = {row.line for row in before if not (again and row.failed)}
 
         def keep(row: BatchRow) -> None:
@@ -124,12 +124,12 @@ def finished(out: Path) -> list[Finished]:
     done = {}
     for row in iterate(out):
         if not isinstance(row.get("line"), int):
-            raise ConfigError(f"{out} is no output of `haluagent batch`: name another file")
+            raise ConfigError(f"{out} does not hold the results of this command: name another file")
         done[row["line"]] = Finished(row["line"], str(row.get("digest", "")), row.get("error") is not None)
     return list(done.values())
 
 
-def _same(source: Path, out: Path, before: list[Finished]) -> None:
+def same(source: Path, out: Path, before: list[Finished]) -> None:
     """Raises ConfigError where the output holds a line that is another one in the input now. One that failed may have been
     mended."""
     known = {row.line: row.digest for row in before if not row.failed}
@@ -164,12 +164,12 @@ def _job(number: int, line: str) -> Job[BatchRow]:
     digest = digest_of(line)
 
     async def judge(agent: HaluAgent) -> BatchRow:
-        return await check(agent, parse(_utf8(line)), number, digest)
+        return await check(agent, parse(utf8(line)), number, digest)
 
-    return Job(judge, lambda error: BatchRow(line=number, digest=digest, id=_id(line), error=error))
+    return Job(judge, lambda error: BatchRow(line=number, digest=digest, id=id_of(line), error=error))
 
 
-def _utf8(line: str) -> str:
+def utf8(line: str) -> str:
     try:
         line.encode()
     except UnicodeEncodeError:
@@ -177,7 +177,7 @@ def _utf8(line: str) -> str:
     return line
 
 
-def _id(line: str) -> str | int | None:
+def id_of(line: str) -> str | int | None:
     """The id of a line that failed, where it has one that can be written."""
     try:
         found = json.loads(line).get("id")

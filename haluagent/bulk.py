@@ -50,16 +50,17 @@ async def work(
     *,
     in_flight: int = 1,
     bounds: Bounds | None = None,
+    prepare: bool = True,
 ) -> str | None:
     """Run jobs, `in_flight` at a time at each agent, and `keep` their results as they come, in any order. Jobs are drawn
     one by one, so that they need not fit in memory together.
 
     Returns None where all are done, else which bound ended it. An endpoint that no longer answers is left out, and its jobs
     go to the others; raises ModelError where none is left, or many items fail one after another, and ConfigError where an
-    engine cannot start. Closes the agents.
+    engine cannot start; `prepare` False is for jobs that ask no model, and starts none. Closes the agents.
     """
     try:
-        for agent in agents:  # one that cannot start is no fault of an item
+        for agent in agents if prepare else ():  # one that cannot start is no fault of an item
             await asyncio.to_thread(agent.prepare)
         crew = _Crew(iter(jobs), keep, bounds or Bounds())
         async with asyncio.TaskGroup() as group:
@@ -147,7 +148,7 @@ class _Crew(Generic[R]):
             return job.failed(str(error))
         except ModelError as error:
             self.last_error = str(error)
-            if not await asyncio.to_thread(_answers, agent):
+            if not await asyncio.to_thread(answers, agent):
                 self._gone.add(agent)
             elif job.tried:
                 self._failures += 1
@@ -160,7 +161,7 @@ class _Crew(Generic[R]):
             return None
 
 
-def _answers(agent: HaluAgent) -> bool:
+def answers(agent: HaluAgent) -> bool:
     """Whether an endpoint still says which models it has. An engine in this process does."""
     from .models.client import OpenAIModel
     from .models.discovery import discover

@@ -87,7 +87,7 @@ def test_files_that_are_no_batch(agent: HaluAgent, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="none.jsonl is no file"):
         run(tmp_path / "none.jsonl", tmp_path / "out.jsonl", [agent])
     source = write(tmp_path / "in.jsonl", [item(1)])
-    with pytest.raises(ConfigError, match="other.jsonl is no output of `haluagent batch`: name another file"):
+    with pytest.raises(ConfigError, match="other.jsonl does not hold the results of this command: name another file"):
         run(source, write(tmp_path / "other.jsonl", [item(1)]), [agent])
 
 

@@ -85,7 +85,8 @@ def test_a_peer_that_is_not_known_or_not_installed(
 ) -> None:
     monkeypatch.setenv("HALUAGENT_CACHE", str(tmp_path))
     agent = HaluAgent(OpenAIModel("http://127.0.0.1:9/v1", "scripted"), sandbox="none", search="none")
-    with pytest.raises(ConfigError, match="there is no peer oracle; there are haluagent, untaught, prompt, lynx, refchecker"):
+    known = "haluagent, untaught, prompt, lynx, fast, judge, claims, refchecker"
+    with pytest.raises(ConfigError, match=f"there is no peer oracle; there are {known}"):
         Peers(["oracle"], agent)
     with pytest.raises(ConfigError, match="refchecker is not installed: run"):
         Peers(["refchecker"], agent)

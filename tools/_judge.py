@@ -52,8 +52,9 @@ class Reading:
 
 
 def wording_of(context: ToolContext) -> Wording:
-    """A response of one sentence is judged as the answer to the question, one sentence of several as a statement."""
-    return "answer" if len(context.sentences) == 1 else "statement"
+    """A response of one sentence is judged as the answer to the question, where there is one; one sentence of several as a
+    statement."""
+    return "answer" if len(context.sentences) == 1 and context.question.strip() else "statement"
 
 
 async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str) -> Reading:

@@ -1,5 +1,7 @@
 """`match`: a sentence compared with the reference, the question, or the rest of the response."""
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from ..errors import ToolError
@@ -7,7 +9,7 @@ from ..protocols import ToolContext
 from ..registry import Demo, tool
 from ..types import Label, Sentence, Span, ToolResult
 from ._instructions import without_orders
-from ._judge import WINDOW_TOKENS, Source, ask, weigh, wording_of
+from ._judge import WINDOW_TOKENS, Reading, Source, ask, weigh, wording_of
 from ._passages import best_windows, quoted
 from ._words import words
 
@@ -18,6 +20,8 @@ SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; betwee
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
 QUOTED = 0.95
 ABOUT = 0.6  # the share of a claim's words in a window that is about the same
+
+read_without_orders = lru_cache(maxsize=16)(without_orders)  # of a long reference it takes a second, and every sentence asks for it
 
 _OBSERVATION = {
     "en": {
@@ -107,7 +111,26 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
     return _result(tool_context, sentence, label, source, fits.supported, window)
 
 
-async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
+@dataclass(frozen=True)
+class Comparison:
+    """How a sentence stands to the reference: `label` is None where that decides nothing, and `supported` in [0, 1] the
+    probability that the reference supports it. `read` are the windows that were read, all of it where `whole`, and
+    `place` the one that counts; `readable` is the reference without orders, at the same offsets.
+
+    What stands there word for word has no `reading`: it was not judged. `absent` where the two do not share a word.
+    """
+
+    label: Label | None
+    supported: float
+    place: Span
+    read: tuple[Span, ...]
+    readable: str
+    whole: bool = True
+    reading: Reading | None = None
+    absent: bool = False
+
+
+async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     """A sentence against the reference: any window that is read may support it, and the best must speak against it.
 
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
@@ -118,35 +141,46 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
-    texts = _OBSERVATION[context.language]
-    source = Source("reference", reference)
+    readable = read_without_orders(reference)
     if span := quoted(sentence.text, reference):
-        evidence = source.evidence(span, sentence.claim, QUOTED)
-        return ToolResult(
-            observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=((0, len(reference)),)
-        )
+        return Comparison("supported", QUOTED, span, ((0, len(reference)),), readable)
     about = f"{context.question} {sentence.claim}"
     spans, whole = best_windows(reference, about, WINDOWS, WINDOW_TOKENS, context.model.count_tokens)
-    readable = without_orders(reference)
     judged = [await ask(context, sentence, readable[slice(*span)], wording_of(context)) for span in spans]
     best, place = max(zip(judged, spans, strict=True))
     reading = await weigh(context, sentence, readable[slice(*place)], best, readable)
     label: Label | None = None
+    absent = False
     if reading.supported > SUPPORTED:
         label = "supported"
     elif reading.supported < CONTRADICTED:
         asked_of = about if wording_of(context) == "answer" else sentence.claim
-        if not words(asked_of) & words(reference):
-            return ToolResult(observation=texts["absent"], read=tuple(spans))
-        if not any(one.silent for one in judged) and (whole or _is_about(sentence.claim, reference, spans)):
+        absent = not words(asked_of) & words(reference)
+        told = not any(one.silent for one in judged)
+        if not absent and told and (whole or _is_about(sentence.claim, reference, spans)):
             label = "contradicted"
-    result = _result(context, sentence, label, source, reading.supported, place)
-    note = texts["anew"].format(answer=reading.anew) if reading.anew else ""
-    note += texts["number"].format(numbers=", ".join(reading.missing)) if reading.missing else ""
-    if not whole and label != "supported":
-        share = sum(end - start for start, end in spans) / len(reference)
+    return Comparison(label, reading.supported, place, tuple(spans), readable, whole, reading, absent)
+
+
+async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
+    """What `compare` finds, in words. Raises as it does."""
+    found = await compare(context, sentence)
+    texts, reference = _OBSERVATION[context.language], context.reference or ""
+    source = Source("reference", reference)
+    if found.reading is None:
+        evidence = source.evidence(found.place, sentence.claim, QUOTED)
+        return ToolResult(
+            observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=found.read
+        )
+    if found.absent:
+        return ToolResult(observation=texts["absent"], read=found.read)
+    result = _result(context, sentence, found.label, source, found.supported, found.place)
+    note = texts["anew"].format(answer=found.reading.anew) if found.reading.anew else ""
+    note += texts["number"].format(numbers=", ".join(found.reading.missing)) if found.reading.missing else ""
+    if not found.whole and found.label != "supported":
+        share = sum(end - start for start, end in found.read) / len(reference)
         note += texts["unread"].format(share=min(max(share, 0.01), 0.99))  # neither none of it nor all
-    return result.model_copy(update={"read": tuple(spans), "observation": result.observation + note})
+    return result.model_copy(update={"read": found.read, "observation": result.observation + note})
 
 
 def _is_about(claim: str, text: str, spans: list[Span]) -> bool:

@@ -3,8 +3,7 @@
 The words of the prompt are our own, and the model is the one at hand: Lynx's own weights are not used.
 """
 
-import re
-
+from ..faithfulness import parse
 from ..prompts import conversation
 from ..protocols import Model
 from ..tokens import clip
@@ -12,8 +11,6 @@ from ..types import Language, Usage
 
 ANSWER_TOKENS = 400
 PROMPT_TOKENS = 400  # more than the template takes in any tokenizer
-_SCORE = re.compile(r"""SCORE["'*`]*\s*[:：=]\s*["'*`\[]*\s*(PASS|FAIL)\b(?!\s*(?:or|/|或))""", re.IGNORECASE)
-_WORD = re.compile(r"\b(PASS|FAIL)\b")
 
 
 async def judge(
@@ -40,9 +37,6 @@ async def judge(
 
 
 def read(text: str) -> bool | None:
-    """True where the answer's score is FAIL, False where it is PASS, None where it is neither. Small models write JSON that
-    is none, so the word after the last SCORE is taken; without one, the only word of the two that there is."""
-    if scores := _SCORE.findall(text):
-        return str(scores[-1]).upper() == "FAIL"
-    words = set(_WORD.findall(text))
-    return words == {"FAIL"} if len(words) == 1 else None
+    """True where the answer's score is FAIL, False where it is PASS, None where it is neither."""
+    score = parse.read(text).score
+    return None if score is None else score == "FAIL"

@@ -9,6 +9,7 @@ from ..memory import doubt
 from ..protocols import Model
 from ..types import Detection, Label, Language, Usage
 from . import lynx, simple_prompt
+from .grounded_methods import GROUNDED
 from .items import Item
 from .peers import PEERS
 from .rows import ClaimRow, Row
@@ -77,14 +78,22 @@ def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
     return method
 
 
+def _grounded(name: str) -> Method:
+    async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
+        return await GROUNDED[name](agent, item, blank(item, dataset, name))
+
+    return method
+
+
 # Those that have nothing to say without a reference.
-NEEDS_REFERENCE = {"lynx", *(peer.name for peer in PEERS.values() if peer.needs_reference)}
+NEEDS_REFERENCE = {"lynx", *GROUNDED, *(peer.name for peer in PEERS.values() if peer.needs_reference)}
 
 METHODS: dict[str, Method] = {
     "haluagent": agent,
     "untaught": untaught,
     "prompt": _asked("prompt", simple_prompt.judge, by_claim=True),
     "lynx": _asked("lynx", lynx.judge),
+    **{name: _grounded(name) for name in GROUNDED},
 }
 
 

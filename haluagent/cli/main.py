@@ -11,6 +11,8 @@ from haluagent import __version__
 from haluagent.cli.batch import batch
 from haluagent.cli.bench import app as bench_app
 from haluagent.cli.chat import chat
+from haluagent.cli.check import check
+from haluagent.cli.claims import app as claims_app
 from haluagent.cli.detect import detect
 from haluagent.cli.index import app as index_app
 from haluagent.cli.model import app as model_app
@@ -35,6 +37,8 @@ app = typer.Typer(
 app.command()(detect)
 app.command()(chat)
 app.command()(batch)
+app.command()(check)
+app.add_typer(claims_app, name="claims")
 app.add_typer(tools_app, name="tools")
 app.add_typer(model_app, name="model")
 app.add_typer(index_app, name="index")

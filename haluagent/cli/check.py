@@ -1,0 +1,182 @@
+"""`haluagent check`: is an answer faithful to its documents?"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.endpoints import Endpoints, InFlight
+from haluagent.cli.options import (
+    AdapterFile,
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    Concurrency,
+    Lang,
+    MaxSeconds,
+    MaxSteps,
+    MaxTokens,
+    ModelName,
+    NoAdapter,
+    SandboxOption,
+    ToolFiles,
+)
+
+if TYPE_CHECKING:
+    from haluagent.faithfulness.batch import CheckRow
+    from haluagent.faithfulness.records import Faithfulness
+    from haluagent.report import Line
+
+FAILED = 3
+ModeChoice = Literal["fast", "judge", "agent"]
+
+
+def check(
+    question: Annotated[str, typer.Option(help="What was asked. It is no evidence for the answer.")] = "",
+    answer: Annotated[str | None, typer.Option(help="The answer to check.")] = None,
+    document: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="A text the answer rests on. May be given several times.")
+    ] = None,
+    mode: Annotated[
+        ModeChoice, typer.Option(help="A scored choice; reasons, then the score; or claim by claim with tools.")
+    ] = "fast",
+    prompt_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The prompt that the model's publisher asks for, with --mode judge.")
+    ] = None,
+    threshold: Annotated[float, typer.Option(min=0, max=1, help="FAIL above this probability.")] = 0.5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
+    input_path: Annotated[
+        Path | None, typer.Option(metavar="IN", help="JSON lines, each {question, answer, document, id?}, instead of one answer.")
+    ] = None,
+    output_path: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="JSON lines of results; continued if it exists.")
+    ] = None,
+    endpoint: Endpoints = None,
+    in_flight: InFlight = None,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check lines again that failed.")] = False,
+    lang: Lang = "auto",
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
+    max_steps: MaxSteps = None,
+    max_tokens: MaxTokens = None,
+    max_seconds: MaxSeconds = None,
+    concurrency: Concurrency = None,
+    sandbox: SandboxOption = "auto",
+    tools: ToolFiles = None,
+) -> None:
+    """Find out whether an answer is faithful to its documents: nothing new beyond them, nothing against them.
+
+    A document named - is standard input. Exit code: 0 PASS, 1 FAIL, 3 undecided or failed, 2 something was given wrongly,
+    130 stopped with Ctrl-C. Of a file: 0 all lines were checked, 3 some failed.
+    """
+    from haluagent.errors import ConfigError
+
+    how: dict[str, Any] = {"mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": lang}
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
+        concurrency=concurrency, sandbox=sandbox, search="none", tools=tuple(tools or ()),
+        adapter=options.chosen_adapter(adapter, no_adapter),
+    )  # fmt: skip
+    if input_path is None and output_path is None:
+        if endpoint or in_flight or retry_errors:
+            raise ConfigError("--endpoint, --in-flight and --retry-errors are for a file: give --input-path and --output-path")
+        raise typer.Exit(_one(question, answer, document or [], how, wanted, as_json))
+    if input_path is None or output_path is None:
+        raise ConfigError("give both --input-path IN and --output-path OUT, or neither")
+    if question or answer is not None or document or as_json:
+        raise ConfigError("--input-path holds what to check: leave --question, --answer, --document and --json out")
+    raise typer.Exit(_file(input_path, output_path, how, wanted, endpoint or [], in_flight, retry_errors))
+
+
+def _one(
+    question: str, answer: str | None, files: list[str], how: dict[str, Any], wanted: AgentOptions, as_json: bool
+) -> int:
+    import json
+    import sys
+
+    from haluagent.cli.inputs import STANDARD_INPUT, read_text
+    from haluagent.cli.terminal import Screen, closed_pipe_ignored
+    from haluagent.errors import ConfigError
+    from haluagent.faithfulness.check import check as check_answer
+
+    if answer is None:
+        raise ConfigError("no answer: give --answer TEXT, or --input-path IN with --output-path OUT")
+    if not files:
+        raise ConfigError("no document: give --document FILE, once or several times (-: standard input)")
+    if files.count(STANDARD_INPUT) > 1:
+        raise ConfigError("standard input (-) can be read only once: give the other document as a file")
+    for name, text in (("question", question), ("answer", answer)):
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise ConfigError(f"the {name} is not UTF-8 text")
+    documents = [read_text(file) for file in files]
+    with closing(options.make_agent(wanted)) as agent, closed_pipe_ignored():
+        found = check_answer(agent, question, answer, documents, **how)
+        if as_json:
+            record = found.published() | found.model_dump(mode="json")
+            # JSON is UTF-8, whatever the terminal's encoding.
+            sys.stdout.buffer.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        else:
+            Screen(sys.stdout).show(report(found, documents, files))
+    return exit_code(found)
+
+
+def exit_code(found: "Faithfulness") -> int:
+    return {"PASS": 0, "FAIL": 1, None: FAILED}[found.verdict]
+
+
+def report(found: "Faithfulness", documents: list[str], files: list[str]) -> "Iterator[Line]":
+    """What a person reads: the verdict, its reasons, and the places in the documents with their files."""
+    from haluagent.faithfulness.check import place_of
+    from haluagent.report import Line, usage_text
+
+    style = {"PASS": "bold green", "FAIL": "bold red", None: "bold yellow"}[found.verdict]
+    yield Line((style, found.verdict or "UNDECIDED"), ("", f" (score {found.score:.2f})"))
+    for bullet in found.reasoning:
+        yield Line(("", f"- {bullet}"), indent=2)
+    for item in dict.fromkeys(found.evidence):
+        if item.span is not None:
+            number, (start, end) = place_of(documents, item.span)
+            yield Line(("dim", f"{files[number]}, characters {start}-{end}: "), ("", item.text), indent=2)
+    if found.error:
+        yield Line(("red", found.error), indent=2)
+    yield Line(("dim", usage_text(found.usage, found.language)))
+
+
+def _file(
+    source: Path, out: Path, how: dict[str, Any], wanted: AgentOptions, endpoints: list[str], in_flight: int | None, again: bool
+) -> int:
+    from haluagent import batch as batches
+    from haluagent.cli.counting import counting
+    from haluagent.cli.endpoints import make_agents
+    from haluagent.faithfulness import batch
+    from haluagent.faithfulness.template import Template
+
+    if how["prompt_file"] is not None:
+        Template(how["prompt_file"])  # a mistake in it is none of every line
+    total = sum(1 for _ in batches.lines(source))
+    agents, at_once = make_agents(wanted, endpoints, in_flight)
+    before = batches.finished(out) if out.is_file() else []
+    failed = 0 if again else sum(row.failed for row in before)
+    done = sum(not (row.failed and again) for row in before)
+    wrong = open_ = 0
+    with counting() as show:
+
+        def progress(row: "CheckRow") -> None:
+            nonlocal done, wrong, open_, failed
+            done += 1
+            wrong += row.SCORE == "FAIL"
+            failed += row.error is not None
+            open_ += row.SCORE is None and row.error is None
+            show(done, total, f"{wrong} FAIL, {open_} undecided, {failed} failed")
+
+        show(done, total, "")
+        ended = batch.run(source, out, agents, how, in_flight=at_once, again=again, progress=progress)
+    if failed:
+        typer.echo(f"{failed} lines failed: see `error` in {out}; --retry-errors checks them again", err=True)
+    return FAILED if ended or failed else 0

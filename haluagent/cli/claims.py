@@ -1,0 +1,143 @@
+"""`haluagent claims`: the claims of responses, checked against references, on RefChecker's files."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.options import (
+    AdapterFile,
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    FetchPages,
+    IndexOption,
+    LanguageChoice,
+    MaxQueries,
+    MaxSeconds,
+    MaxTokens,
+    ModelName,
+    NoAdapter,
+    SearchOption,
+    chosen_adapter,
+)
+
+if TYPE_CHECKING:
+    from haluagent.claims.run import Command, Row
+
+FAILED = 3
+
+app = typer.Typer(help="Take the claims out of responses and check them against references.", no_args_is_help=True)
+
+# Underscores are RefChecker's spelling.
+_In = Annotated[
+    Path,
+    typer.Option("--input-path", "--input_path", metavar="IN", help="A JSON list of {response, question?, reference?, claims?}."),
+]
+_Out = Annotated[Path, typer.Option("--output-path", "--output_path", metavar="OUT", help="The same items with what was found.")]
+_Format = Annotated[
+    Literal["sentence", "subsentence", "triplet"],
+    typer.Option("--claim-format", "--claim_format", help="What a claim is, where they are extracted."),
+]
+_Aggregator = Annotated[
+    Literal["strict", "soft", "major"],
+    typer.Option(
+        "--aggregator", "--aggregator_name", help="Y is the worst label (strict), the share of each, or the commonest."
+    ),
+]
+_Checker = Annotated[
+    Literal["choice", "joint", "nli"],
+    typer.Option("--checker", "--checker_name", help="A scored choice a claim, several claims a call, or an NLI model."),
+]
+_NliModel = Annotated[
+    str | None, typer.Option("--nli-model", metavar="DIR", help="The ONNX model of --checker nli: a directory, or OWNER/NAME.")
+]
+_NoTools = Annotated[bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker too.")]
+_Language = Annotated[LanguageChoice, typer.Option("--lang", "--language", help="Language of the responses.")]
+
+
+def _command(command: "Command") -> Callable[..., None]:
+    """The three commands take the same options, as RefChecker's do."""
+
+    def run(
+        input_path: _In,
+        output_path: _Out,
+        claim_format: _Format = "sentence",
+        aggregator: _Aggregator = "strict",
+        checker: _Checker = "choice",
+        nli_model: _NliModel = None,
+        no_tools: _NoTools = False,
+        language: _Language = "auto",
+        endpoint: Endpoints = None,
+        in_flight: InFlight = None,
+        retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Do items again that failed.")] = False,
+        limit: MaxItems = None,
+        token_budget: TokenBudget = None,
+        second_budget: SecondBudget = None,
+        model: ModelName = None,
+        base_url: BaseUrl = None,
+        api_key: ApiKey = None,
+        adapter: AdapterFile = None,
+        no_adapter: NoAdapter = False,
+        max_tokens: MaxTokens = None,
+        max_seconds: MaxSeconds = None,
+        search: SearchOption = "auto",
+        index: IndexOption = None,
+        fetch_pages: FetchPages = False,
+        max_queries: MaxQueries = None,
+    ) -> None:
+        from haluagent.bulk import Bounds
+        from haluagent.claims import file
+        from haluagent.claims import run as runs
+        from haluagent.cli.counting import counting
+        from haluagent.errors import ConfigError
+
+        if output_path.exists() and output_path.resolve() == input_path.resolve():
+            raise ConfigError(f"{output_path} is the input: name another file for the results")
+        items = file.read(input_path)
+        task = runs.Task(
+            command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
+            tools=not no_tools, language=language,
+        )  # fmt: skip
+        options = AgentOptions(
+            model=model, base_url=base_url, api_key=api_key, max_tokens=max_tokens, max_seconds=max_seconds, sandbox="none",
+            search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries,
+            adapter=chosen_adapter(adapter, no_adapter),
+        )  # fmt: skip
+        agents, at_once = make_agents(options, endpoint or [], in_flight)
+        rows = runs.finished(items, output_path, task)
+        done = {number: row.failed for number, row in rows.items() if not (row.failed and retry_errors)}
+        tokens = 0
+        with counting() as show:
+
+            def progress(row: "Row") -> None:
+                nonlocal tokens
+                done[row.number] = row.failed
+                tokens += row.usage.evaluated_tokens + row.usage.generated_tokens
+                show(len(done), len(items), f"{tokens} tokens, {sum(done.values())} failed")
+
+            show(len(done), len(items), "")
+            bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
+            ended = runs.run(
+                items, output_path, agents, task, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
+            )
+        if ended:
+            kept = runs.partial(output_path)
+            typer.echo(f"stopped at {ended}: {len(done)} of {len(items)} items are in {kept}; the same command goes on", err=True)
+            raise typer.Exit(FAILED)
+        typer.echo(file.summary(file.objects(output_path)))
+        if failed := sum(done.values()):
+            typer.echo(f"{failed} items failed: see `error` in {output_path}; --retry-errors does them again", err=True)
+            raise typer.Exit(FAILED)
+
+    return run
+
+
+_CODES = """\n\nThe same command goes on where it was stopped. Exit code: 0 all items are in OUT, 3 some of them failed or a budget
+ended it, 2 something was given wrongly, 130 stopped with Ctrl-C."""
+
+app.command("extract", help="Take the claims out of each response." + _CODES)(_command("extract"))
+app.command("check", help="Check the claims of each item against its reference." + _CODES)(_command("check"))
+app.command("extract-check", help="Take the claims out and check them." + _CODES)(_command("extract-check"))

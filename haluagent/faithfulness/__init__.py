@@ -1,0 +1,1 @@
+"""Faithfulness of an answer to its documents, after Lynx (Ravi et al. 2024)."""

@@ -1,0 +1,1 @@
+"""The detector inside other libraries. Each module needs the extra of its name."""

@@ -1,0 +1,97 @@
+"""LlamaIndex: an evaluator of faithfulness (extra `llamaindex`)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from ..agent import HaluAgent
+from ..errors import ConfigError, ModelError
+from ..faithfulness.check import acheck
+from ..faithfulness.records import Faithfulness, Mode
+from .outcome import check_choice, check_threshold
+
+try:
+    from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
+except ImportError:
+    raise ConfigError('LlamaIndex is not installed: pip install "haluagent[llamaindex]"') from None
+
+__all__ = ["FaithfulnessEvaluator"]
+
+OnError = Literal["invalid", "raise"]
+
+
+class FaithfulnessEvaluator(BaseEvaluator):
+    """Whether a response says nothing that its contexts do not say, and nothing against them.
+
+    A result has the `score` as LlamaIndex means it, the probability in [0, 1] that the response is faithful; it passes unless
+    the probability that it is not is above `threshold`. Its `feedback` are bullet points. Where the model fails, or there is
+    no context or no response to look at, the result is invalid and says why, or with `on_error="raise"` that is raised (a
+    ModelError or ConfigError). `mode`, `prompt_file` and `language` are those of `haluagent.faithfulness.check`.
+    """
+
+    def __init__(
+        self,
+        agent: HaluAgent,
+        *,
+        mode: Mode = "fast",
+        threshold: float = 0.5,
+        on_error: OnError = "invalid",
+        prompt_file: Path | None = None,
+        language: Literal["auto", "en", "zh"] = "auto",
+    ) -> None:
+        check_choice("mode", mode, Mode)
+        check_choice("on_error", on_error, OnError)
+        check_threshold(threshold)
+        self._agent = agent
+        self._on_error = on_error
+        self._options: dict[str, Any] = {
+            "mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": language,
+        }  # fmt: skip
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return {}
+
+    def _update_prompts(self, prompts: dict[str, Any]) -> None:
+        """There are none to change: the package brings its own, in both languages."""
+
+    def evaluate(
+        self,
+        query: str | None = None,
+        response: str | None = None,
+        contexts: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> EvaluationResult:
+        """`aevaluate` for synchronous code, on the agent's own thread, where its connections stay open."""
+        return self._agent.wait_for(self.aevaluate(query, response, contexts, **kwargs))
+
+    async def aevaluate(
+        self,
+        query: str | None = None,
+        response: str | None = None,
+        contexts: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> EvaluationResult:
+        given: dict[str, Any] = {"query": query, "response": response, "contexts": contexts}
+        texts = [text for text in contexts or () if text.strip()]
+        if not texts or not (response or "").strip():
+            return self._invalid(given, ConfigError(f"there is no {'context' if not texts else 'response'} to look at"))
+        try:
+            report = await acheck(self._agent, query or "", response or "", texts, **self._options)
+        except ModelError as error:
+            return self._invalid(given, error)
+        if report.verdict is None:
+            return self._invalid(given, ModelError(report.error or "the model came to no verdict"))
+        return EvaluationResult(
+            **given, passing=report.verdict == "PASS", score=1 - report.score, feedback=_feedback(report)
+        )
+
+    def _invalid(self, given: dict[str, Any], error: ConfigError | ModelError) -> EvaluationResult:
+        if self._on_error == "raise":
+            raise error
+        return EvaluationResult(**given, invalid_result=True, invalid_reason=str(error))
+
+
+def _feedback(report: Faithfulness) -> str:
+    """The reasoning and the places in the contexts as bullet points, or the verdict where there are none."""
+    quoted = [f"{evidence.source}: {evidence.text}" for evidence in report.evidence]
+    return "\n".join(f"- {line}" for line in [*report.reasoning, *quoted]) or f"- {report.verdict}"

@@ -1,0 +1,180 @@
+"""pytest: `assert_faithful` and `assert_no_hallucination`, to import or as fixtures of these names.
+
+The fixture `haluagent_agent` makes one agent for the session when it is first needed; a `conftest.py` with a fixture of that
+name chooses another.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:  # pytest loads this file in every run: nothing else is imported before it is used
+    from .agent import HaluAgent
+    from .faithfulness.records import Faithfulness, Mode
+    from .types import Detection
+
+__all__ = ["assert_faithful", "assert_no_hallucination", "haluagent_agent"]
+
+OnError = Literal["fail", "skip", "pass"]
+Undecided = Literal["fail", "pass"]
+T = TypeVar("T")
+
+_running: list[pytest.Item] = []  # the test that is run, and around it those whose subject is pytest itself
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("haluagent")
+    for name, what in (("model", "the model that checks answers"), ("base-url", "the OpenAI-compatible endpoint that serves it")):
+        group.addoption(f"--haluagent-{name}", metavar="NAME" if name == "model" else "URL", help=what)
+        parser.addini(f"haluagent_{name.replace('-', '_')}", help=what, default=None)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    _running.append(item)
+    try:
+        yield
+    finally:
+        _running.pop()
+
+
+@pytest.fixture(scope="session")
+def haluagent_agent(request: pytest.FixtureRequest) -> "Iterator[HaluAgent]":
+    """The agent of the session: the model of the command line, of the ini file, or else of the environment, as
+    `haluagent.models.resolve` finds it. Its engine is loaded by the first check."""
+    from .agent import HaluAgent
+
+    config = request.config
+    model, base_url = (config.getoption(name) or config.getini(name) or None for name in ("haluagent_model", "haluagent_base_url"))
+    with HaluAgent(model, base_url=base_url) as agent:
+        yield agent
+
+
+@pytest.fixture(name="assert_faithful")
+def _assert_faithful() -> "Callable[..., None]":
+    """The function `assert_faithful`."""
+    return assert_faithful
+
+
+@pytest.fixture(name="assert_no_hallucination")
+def _assert_no_hallucination() -> "Callable[..., None]":
+    """The function `assert_no_hallucination`."""
+    return assert_no_hallucination
+
+
+def assert_faithful(
+    answer: str,
+    documents: str | Sequence[str],
+    question: str = "",
+    *,
+    mode: "Mode" = "fast",
+    threshold: float = 0.5,
+    on_error: OnError = "fail",
+    agent: "HaluAgent | None" = None,
+) -> None:
+    """Fails unless the answer says nothing that the documents do not say, and nothing against them.
+
+    It fails where the score, the probability in [0, 1] that it does, is above `threshold`. Where the model fails or
+    comes to no verdict the test fails, or is skipped, or passes, as `on_error` says. `agent` is that of the session where none
+    is given. Raises ConfigError where there is nothing to check or no model to check with, whatever `on_error` says.
+    """
+    __tracebackhide__ = True
+    from .faithfulness.check import check
+    from .integrations.outcome import check_choice
+
+    check_choice("on_error", on_error, OnError)
+    report = _checked(
+        lambda agent: check(agent, question, answer, documents, mode=mode, threshold=threshold), agent, on_error
+    )
+    if report is None:
+        return
+    if report.verdict is None:
+        _not_checked(report.error or "the model came to no verdict", on_error)
+    elif report.verdict == "FAIL":
+        raise AssertionError(_unfaithful(report, threshold))
+
+
+def assert_no_hallucination(
+    question: str,
+    response: str,
+    reference: str | None = None,
+    *,
+    threshold: float | None = None,
+    on_error: OnError = "fail",
+    undecided: Undecided = "fail",
+    agent: "HaluAgent | None" = None,
+) -> None:
+    """Fails where a sentence of the response is contradicted, or, with a threshold, where the score is above it.
+
+    Where a claim could not be checked and none is contradicted the test fails, unless `undecided` is "pass". Where the model
+    fails it fails, or is skipped, or passes, as `on_error` says. `agent` is that of the session where none is given. Raises
+    ConfigError where there is nothing to check or no model to check with, whatever `on_error` says.
+    """
+    __tracebackhide__ = True
+    from .integrations.outcome import check_choice, check_threshold, outcome_of
+
+    check_choice("on_error", on_error, OnError)
+    check_choice("undecided", undecided, Undecided)
+    check_threshold(threshold)
+    report = _checked(lambda agent: agent.detect(question, response, reference), agent, on_error)
+    if report is None:
+        return
+    outcome = outcome_of(report, threshold)
+    if outcome == "failed":
+        _not_checked(report.error or "", on_error)
+    elif outcome == "hallucinated" or (outcome == "undecided" and undecided == "fail"):
+        raise AssertionError(_hallucinated(report, threshold))
+
+
+def _checked(check: "Callable[[HaluAgent], T]", agent: "HaluAgent | None", on_error: OnError) -> T | None:
+    """The report; None where the model failed before there was one, and that shall pass."""
+    __tracebackhide__ = True
+    from .errors import ModelError
+
+    try:
+        return check(agent or _agent_of_the_session())
+    except ModelError as error:
+        problem = str(error)
+    _not_checked(problem, on_error)
+    return None
+
+
+def _agent_of_the_session() -> "HaluAgent":
+    from .errors import ConfigError
+
+    request = getattr(_running[-1], "_request", None) if _running else None
+    if request is None:
+        raise ConfigError("there is no test here that could ask for the fixture haluagent_agent: give agent=")
+    agent: HaluAgent = request.getfixturevalue("haluagent_agent")
+    return agent
+
+
+def _not_checked(problem: str, on_error: OnError) -> None:
+    __tracebackhide__ = True
+    message = f"nothing was checked: {problem}"
+    if on_error == "skip":
+        pytest.skip(message)
+    if on_error == "fail":
+        raise AssertionError(message)
+
+
+def _unfaithful(report: "Faithfulness", threshold: float) -> str:
+    from .report import Line, evidence_text
+
+    lines = [Line(("", f"not faithful to the documents: score {report.score:.2f}, threshold {threshold:.2f}"))]
+    lines.append(Line(("", f"answer: {report.answer}"), indent=2))
+    lines += [Line(("", f"- {point}"), indent=2) for point in report.reasoning]
+    lines += [Line(("", evidence_text(item, None, report.language)), indent=6) for item in report.evidence]
+    if report.coverage < 1:
+        lines.append(Line(("", f"only {int(report.coverage * 100)} % of the documents was read"), indent=2))
+    return "\n".join(map(str, lines))
+
+
+def _hallucinated(report: "Detection", threshold: float | None) -> str:
+    from .report import entry_lines, verdict_line
+
+    doubtful = [entry for entry in report.sentences if entry.label in ("contradicted", "unverified")]
+    lines = [line for entry in doubtful or report.sentences for line in entry_lines(entry, report.language)]
+    head = str(verdict_line(report)) + ("" if threshold is None else f" (threshold {threshold:.2f})")
+    return "\n".join([head, *map(str, lines)])
