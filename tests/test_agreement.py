@@ -24,6 +24,8 @@ from haluagent.tools._agreement import agreement, answers_nothing, contained, sa
         ("4年", "战争打了长达四年，从前206年到前202年。", "战争打了几年？", 1.0),
         ("1 million", "2 million", "", 0.0),
         ("5战3胜制", "1战3胜制", "", 0.0),
+        ("three months", "The notice period is six months.", "How long is the notice period?", 0.0),
+        ("three months", "The notice period is 3 months.", "How long is the notice period?", 0.5),  # the words; the number is the same
         ("no", "no", "", None),  # no word that carries meaning
     ],
 )

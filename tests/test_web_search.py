@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from haluagent.tools._found import agreement
 from haluagent.tools.web_search import READ, web_search
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
@@ -104,18 +103,11 @@ def test_a_passage_about_something_else_contradicts_nothing(call: Any, text: str
     assert (result.label, result.evidence) == (None, ())
 
 
-@pytest.mark.parametrize(
-    ("own", "claim", "share"),
-    [
-        ("three months", "The notice period is six months.", 0.0),
-        ("three months", "The notice period is 3 months.", 0.5),  # the words; the number is the same
-        ("three months", "The notice period is three months.", 1.0),
-        ("the Elbe", "It is the Elbe.", 1.0),
-        ("the Elbe", "It is the Rhine.", 0.0),
-    ],
-)
-def test_how_far_an_answer_agrees(own: str, claim: str, share: float) -> None:
-    assert agreement(own, claim, "How long is the notice period?") == share
+@pytest.mark.parametrize(("believed", "label"), [(0.45, "supported"), (0.40, None)])
+def test_an_answer_that_agrees_lifts_a_doubtful_judgement_and_not_a_low_one(call: Any, believed: float, label: str | None) -> None:
+    found = Found(passage("The river Elbe flows through Dresden."))
+    for agreeing, expected in (("the Elbe", label), ("not mentioned", None)):
+        assert call(found, believed, "It is the Elbe.", agreeing)[0].label == expected
 
 
 def test_any_passage_may_support(call: Any) -> None:

@@ -19,10 +19,7 @@ SUPPORTED, CONTRADICTED = 0.7, 0.3  # judgements; between them nothing is decide
 QUOTED = 0.9  # what a page says word for word
 RELATED = 0.3  # the share of a sentence's words in a passage that could support it
 ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
-# The share of the words of the answer that a passage gives by itself in the response's answer.
-AGREES, DISAGREES = 0.75, 0.25
-AGREEING = 0.75  # the least confidence in an answer that agrees
-HOPELESS = 0.05  # what is judged as unlikely as this is not supported by an answer that agrees
+DISAGREES = 0.25  # the share of the words of the answer that a passage gives by itself in a sentence that says another one
 _ASKING = re.compile(
     r"请问|你?知道|告诉我|为什么|什么(?:地方|时候|名字?|样|叫)?|哪(?:里|儿|个|些|位|国|一年|一年份|年|种|座|一)?|谁|多少|几|怎么样?|如何|叫什么|叫做|属于|吗|呢|啊|？"
 )
@@ -91,9 +88,8 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
         anew = await answer_anew(context, window)
         if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
             agrees = contained(anew, sentence.claim, context.question)
-            if wording_of(context) == "answer":
-                likeness = agreement(anew, sentence.claim, context.question)
-                supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
+            likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
+            supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
     missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported
     return Found(result, source, place, supported, window, judged.silent, anew, agrees, missing)
@@ -109,11 +105,7 @@ def supports(found: Found) -> float | None:
     """The confidence in [0, 1] that a passage supports the sentence; None where it does not."""
     if found.agrees is not None and found.agrees <= DISAGREES:
         return None
-    if found.supported >= SUPPORTED:
-        return found.supported
-    if found.agrees is not None and found.agrees >= AGREES and found.supported >= HOPELESS and not found.missing:
-        return max(found.supported, AGREEING)
-    return None
+    return found.supported if found.supported >= SUPPORTED else None
 
 
 async def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bool:
