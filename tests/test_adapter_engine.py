@@ -35,7 +35,7 @@ def openings(model: Any) -> list[list[Message]]:
 
 @pytest.mark.engine
 def test_the_default_model_is_taught(engine_model: Any) -> None:
-    assert engine_model.name.endswith("+haluagent-1")
+    assert engine_model.name.endswith("+haluagent-2")
     assert {"calculator", "match", "web_search"} <= engine_model.taught
 
 
