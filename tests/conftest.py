@@ -187,7 +187,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     parts = {"engine": "the embedded model", "docker": "a Docker engine", "bubblewrap": "bubblewrap", "browser": "Chromium", "ray": "Ray"}
     parts["peers"] = "the peers of the benchmark"
     parts["train"] = "torch, transformers, trl and peft"
-    parts["integrations"] = "langchain-core, langgraph and llama-index-core"
+    parts["integrations"] = "langchain-core, langgraph, llama-index-core, openai-agents, anthropic and opentelemetry-sdk"
     for mark, part in parts.items():
         variable = f"HALUAGENT_TEST_{mark.upper()}"
         if os.environ.get(variable) == "1":

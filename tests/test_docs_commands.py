@@ -20,7 +20,7 @@ import pytest
 import typer
 
 DOCS = Path(__file__).parents[1] / "docs"
-GUIDES = ("claims", "faithfulness", "integrations")
+GUIDES = ("claims", "faithfulness", "integrations", "runs", "reliability")
 MARKS = {"langchain": pytest.mark.integrations, "llamaindex": pytest.mark.integrations, "model": pytest.mark.engine}
 ELSEWHERE = "elsewhere"
 
@@ -30,7 +30,7 @@ set -eo pipefail
 haluagent() {
     local code=0
     "$PYTHON" -m haluagent "$@" || code=$?
-    case "$1$code" in detect1 | check1) code=0 ;; esac
+    case "$1$code" in detect1 | check1 | runs1) code=0 ;; esac
     return $code
 }
 python() { "$PYTHON" "$@"; }

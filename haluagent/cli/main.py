@@ -16,6 +16,8 @@ from haluagent.cli.claims import app as claims_app
 from haluagent.cli.detect import detect
 from haluagent.cli.index import app as index_app
 from haluagent.cli.model import app as model_app
+from haluagent.cli.reliability import app as reliability_app
+from haluagent.cli.runs import app as runs_app
 from haluagent.cli.sandbox import app as sandbox_app
 from haluagent.cli.tools import app as tools_app
 from haluagent.cli.train import app as train_app
@@ -39,6 +41,8 @@ app.command()(chat)
 app.command()(batch)
 app.command()(check)
 app.add_typer(claims_app, name="claims")
+app.add_typer(runs_app, name="runs")
+app.add_typer(reliability_app, name="reliability")
 app.add_typer(tools_app, name="tools")
 app.add_typer(model_app, name="model")
 app.add_typer(index_app, name="index")

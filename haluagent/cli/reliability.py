@@ -1,0 +1,161 @@
+"""`haluagent reliability`: how reliably a model uses tools, after Relign (Xu et al. 2024)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.options import (
+    AdapterFile,
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    Lang,
+    ModelName,
+    NoAdapter,
+    chosen_adapter,
+)
+
+if TYPE_CHECKING:
+    from haluagent.reliability.lessons import Step
+    from haluagent.reliability.records import Kind, Row
+    from haluagent.trajectories.records import Trajectory
+    from haluagent.types import Label
+
+FAILED = 3
+
+app = typer.Typer(help="Measure how reliably a model uses tools.", no_args_is_help=True)
+
+_Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The rows of RelyToolBench, as JSON lines.")]
+
+
+@app.command("run")
+def run(
+    data: _Data,
+    out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="Where the measured tasks are kept.")],
+    kinds: Annotated[
+        str, typer.Option(metavar="LIST", help="Of original, missing_parameter, unmatched_tools, with commas between them.")
+    ] = "original,missing_parameter,unmatched_tools",
+    indecisive: Annotated[
+        bool, typer.Option("--indecisive/--no-indecisive", help="Offer ChangeTools and TalkToUser beside the tools.")
+    ] = True,
+    grammar: Annotated[
+        bool, typer.Option("--grammar/--no-grammar", help="Hold the model to the tools' schemas, where the endpoint can.")
+    ] = True,
+    max_calls: Annotated[int, typer.Option(min=1, help="Calls that one task may take.")] = 6,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of the model that uses the tools.")] = 0.0,
+    lang: Lang = "auto",
+    endpoint: Endpoints = None,
+    in_flight: InFlight = None,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Do tasks again that failed.")] = False,
+    limit: MaxItems = None,
+    token_budget: TokenBudget = None,
+    second_budget: SecondBudget = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
+) -> None:
+    """Let a model do tasks with simulated tools, and judge every call.
+
+    The same command goes on where it was stopped. Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended it,
+    2 something was given wrongly, 130 stopped with Ctrl-C.
+    """
+    from haluagent.bulk import Bounds
+    from haluagent.cli.counting import counting
+    from haluagent.reliability import measure
+    from haluagent.reliability.records import Settings
+    from haluagent.reliability.table import table
+    from haluagent.reliability.toolbench import read
+
+    tasks = read(data, _kinds(kinds))
+    settings = Settings(indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang)
+    options = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, sandbox="none", search="none", adapter=chosen_adapter(adapter, no_adapter)
+    )
+    agents, at_once = make_agents(options, endpoint or [], in_flight)
+    done = measure.finished(tasks, out, agents[0].model.name, settings)
+    with counting() as show:
+
+        def progress(row: "Row") -> None:
+            done[row.task] = row
+            show(len(done), len(tasks), f"{sum(one.error is not None for one in done.values())} failed")
+
+        show(len(done), len(tasks), "")
+        bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
+        ended = measure.run(
+            tasks, out, agents, settings, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
+        )
+    typer.echo(table(done.values()))
+    if ended:
+        typer.echo(f"stopped at {ended}: {len(done)} of {len(tasks)} tasks are in {out}; the same command goes on", err=True)
+        raise typer.Exit(FAILED)
+    if failed := sum(row.error is not None for row in done.values()):
+        typer.echo(f"{failed} tasks failed: see `error` in {out}; --retry-errors does them again", err=True)
+        raise typer.Exit(FAILED)
+
+
+@app.command("report")
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="What `haluagent reliability run` wrote.")],
+) -> None:
+    """A table of the figures: rates in percent, by model, variant and kind of task."""
+    from haluagent.reliability.measure import read
+    from haluagent.reliability.table import table
+
+    typer.echo(table(row for path in runs for row in read(path)))
+
+
+@app.command("data")
+def data_rows(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="Runs over tasks that are not for measuring.")],
+    sft: Annotated[Path | None, typer.Option("--sft", metavar="FILE", help="Where steps to copy are written.")] = None,
+    dpo: Annotated[Path | None, typer.Option("--dpo", metavar="FILE", help="Where steps of which one is better are written.")] = None,
+    seed: Annotated[int, typer.Option(help="Draws the tasks whose steps are copied.")] = 0,
+) -> None:
+    """Write trajectories for `haluagent train` from measured runs, after Relign.
+
+    To copy: originals, unmatched tools and missing parameters, 4:3:3. Better: a correct call, then an indecisive action, then a
+    hallucinated call.
+    """
+    from haluagent.errors import ConfigError
+    from haluagent.reliability import lessons
+    from haluagent.reliability.measure import read
+    from haluagent.trajectories.records import write
+
+    if sft is None and dpo is None:
+        raise ConfigError("name --sft FILE, --dpo FILE, or both")
+    rows = [row for path in runs for row in read(path)]
+    for path, steps in ((sft, lessons.good_steps(rows, seed) if sft else []), (dpo, lessons.ranked_steps(rows) if dpo else [])):
+        if path is not None:
+            count = write(path, (_trajectory(number, step) for number, step in enumerate(steps)))
+            typer.echo(f"{count} steps in {path}")
+
+
+def _trajectory(number: int, step: "Step") -> "Trajectory":
+    """A step as the training commands read it. They know a branch as right, unverified or wrong: so a step is correct, indecisive
+    or hallucinated there."""
+    from haluagent.trajectories.records import Call, Said, Trajectory
+
+    labels: dict[str, Label] = {"correct": "supported", "indecisive": "unverified", "hallucinated": "contradicted"}
+    label = labels[step.rank]
+    messages = tuple(Said(role=message["role"], content=message["content"]) for message in step.messages)
+    return Trajectory(
+        id=step.task, group=step.task, source="reliability", kind="consistency", language=step.language,
+        question=step.messages[1]["content"], response=step.reply,
+        gold=False, gold_labels=("supported",), teacher="reliability", sample=number, labels=(label,),
+        verdict={"supported": False, "contradicted": True}.get(label),
+        calls=(Call(prompt="agent", sentence=1, messages=messages, reply=step.reply),),
+    )  # fmt: skip
+
+
+def _kinds(names: str) -> list["Kind"]:
+    from haluagent.errors import ConfigError
+    from haluagent.reliability.records import KINDS
+
+    wanted = [name.strip() for name in names.split(",")]
+    if unknown := [name for name in wanted if name not in KINDS]:
+        raise ConfigError(f"--kinds: {unknown[0]!r} is not known: use {', '.join(KINDS)}")
+    return [kind for kind in KINDS if kind in wanted]

@@ -1,0 +1,175 @@
+"""`haluagent runs check`: may the answer of an agent's run go out?"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.options import (
+    AdapterFile,
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    Concurrency,
+    Lang,
+    MaxSeconds,
+    MaxTokens,
+    ModelName,
+    NoAdapter,
+)
+
+if TYPE_CHECKING:
+    from haluagent.report import Line
+    from haluagent.runs.records import AgentRun, HallucinationReport, ToolCallValidation
+    from haluagent.runs.settings import GateSettings
+
+FAILED = 3
+REJECTED = ("invalid", "fabricated", "never_called")
+
+app = typer.Typer(help="Check whole runs of agents: their tool calls and their answers.", no_args_is_help=True)
+
+Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel"]
+Task = Literal["factual", "high_stakes", "creative"]
+
+
+@app.callback()
+def _runs() -> None:
+    """Check whole runs of agents: their tool calls and their answers."""
+
+
+@app.command()
+def check(
+    file: Annotated[str, typer.Argument(metavar="RUN.json", help="The recorded run; - is standard input.")],
+    source: Annotated[Source, typer.Option("--from", help="Whose form it has: ours, or what another library keeps.")] = "haluagent",
+    task: Annotated[Task | None, typer.Option(help="What the answer is for, instead of what the run says.")] = None,
+    emit: Annotated[float | None, typer.Option(min=0, max=1, help="The overall score from which an answer may go out.")] = None,
+    revise: Annotated[float | None, typer.Option(min=0, max=1, help="Below it a claim has to be revised.")] = None,
+    block: Annotated[float | None, typer.Option(min=0, max=1, help="Below it a critical claim blocks the answer.")] = None,
+    calls_only: Annotated[bool, typer.Option("--calls-only", help="Check only the tool calls. Needs no model.")] = False,
+    no_probes: Annotated[bool, typer.Option("--no-probes", help="Do not ask about critical claims again.")] = False,
+    audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+    lang: Lang = "auto",
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
+    max_tokens: MaxTokens = None,
+    max_seconds: MaxSeconds = None,
+    concurrency: Concurrency = None,
+) -> None:
+    """Find out whether the answer of a run may go out: emit, revise or block, with every claim and call.
+
+    Exit code: 0 emit, 1 revise or block, 3 it could not be checked, 2 something was given wrongly. With --calls-only: 0 no
+    call was rejected, 1 one was.
+    """
+    from haluagent.errors import ConfigError
+
+    run = _read(file, source, task, lang)
+    settings = _settings(run, emit, revise, block)
+    if calls_only:
+        if audit is not None:
+            raise ConfigError("--calls-only makes no report: leave --audit out")
+        raise typer.Exit(_calls_only(run, as_json))
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, max_tokens=max_tokens, max_seconds=max_seconds,
+        concurrency=concurrency, sandbox="none", search="none", adapter=options.chosen_adapter(adapter, no_adapter),
+    )  # fmt: skip
+    raise typer.Exit(_whole(run, settings, wanted, probes=not no_probes, audit=audit, as_json=as_json))
+
+
+def _read(file: str, source: Source, task: Task | None, lang: options.LanguageChoice) -> "AgentRun":
+    from haluagent.cli.inputs import STANDARD_INPUT, read_text
+    from haluagent.runs import form
+
+    place = "standard input" if file == STANDARD_INPUT else file
+    run = form.read_text(read_text(file), place, source)
+    changed = {"task": task or run.task, "language": run.language if lang == "auto" else lang}
+    return run.model_copy(update=changed)
+
+
+def _settings(run: "AgentRun", emit: float | None, revise: float | None, block: float | None) -> "GateSettings":
+    """Those of the task, with what the command line says. Raises ConfigError where they are not in order."""
+    from haluagent.runs.settings import GateSettings
+
+    given = {name: value for name, value in (("emit", emit), ("revise", revise), ("block", block)) if value is not None}
+    return GateSettings.model_validate(GateSettings.for_task(run.task).model_dump() | given)
+
+
+def _calls_only(run: "AgentRun", as_json: bool) -> int:
+    from haluagent.runs.calls import validate_calls
+
+    found = validate_calls(run)
+    _show([item.model_dump(mode="json") for item in found] if as_json else call_lines(found))
+    return int(any(item.status in REJECTED for item in found))
+
+
+def _whole(
+    run: "AgentRun", settings: "GateSettings", wanted: AgentOptions, *, probes: bool, audit: Path | None, as_json: bool
+) -> int:
+    from haluagent.runs import gate
+    from haluagent.runs.audit import AuditLog
+
+    log = None if audit is None else AuditLog(audit)
+    with closing(options.make_agent(wanted)) as agent:
+        try:
+            report = gate.check_run(agent, run, settings=settings, probes=probes)
+        except Exception as error:
+            if log is not None:
+                log.append(run.run_id, 1, "block", f"{type(error).__name__}: {error}", None)
+            raise
+        if log is not None:
+            log.append(run.run_id, 1, report.action, None, report)
+        _show(report.model_dump(mode="json") if as_json else report_lines(report))
+    return 0 if report.action == "emit" else 1
+
+
+def _show(what: "object | Iterator[Line]") -> None:
+    import json
+    import sys
+
+    from haluagent.cli.terminal import Screen, closed_pipe_ignored
+
+    with closed_pipe_ignored():
+        if isinstance(what, Iterator):
+            Screen(sys.stdout).show(what)
+        else:  # JSON is UTF-8, whatever the terminal's encoding
+            sys.stdout.buffer.write(json.dumps(what, ensure_ascii=False).encode() + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
+    """What a person reads: the action, the claims with their evidence, the probes that diverged, the calls."""
+    from haluagent.report import Line
+
+    style = {"emit": "bold green", "revise": "bold yellow", "block": "bold red"}[report.action]
+    yield Line((style, report.action.upper()), ("", f" (score {report.overall_score:.2f})"))
+    for claim in report.claims:
+        style = {"grounded": "green", "weak": "yellow"}.get(claim.status, "red")
+        critical = ", critical" if claim.critical else ""
+        yield Line((style, f"{claim.status} {claim.score:.2f}{critical}: "), ("", claim.text), indent=2)
+        for span in claim.evidence_spans:
+            place = f"{span.tool}, call {span.call_id}, characters {span.span[0]}-{span.span[1]}: "
+            yield Line(("dim", place), ("", span.text), indent=6)
+    for probe in report.consistency_probes:
+        answers = " | ".join(probe.probe_answers)
+        yield Line(("dim", f"asked again, {probe.agreement:.0%} agree: "), ("", answers), indent=2)
+    yield from call_lines(report.tool_call_validations)
+
+
+def call_lines(validations: "tuple[ToolCallValidation, ...]") -> "Iterator[Line]":
+    """One line for the calls that are right, and each of the others with what is wrong with it."""
+    from haluagent.report import Line
+
+    right = sum(item.status == "valid" for item in validations)
+    yield Line(("dim", f"{right} of {sum(item.status != 'never_called' for item in validations)} calls valid"))
+    for item in validations:
+        if item.status != "valid":
+            style = "yellow" if item.status == "stale" else "red"
+            yield Line((style, item.status.replace("_", " ")), ("", f": {item.tool or 'a tool that was not offered'}"), indent=2)
+            for error in item.errors:
+                yield Line(("", error), indent=6)

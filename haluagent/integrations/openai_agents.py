@@ -1,0 +1,177 @@
+"""The OpenAI Agents SDK: an output guardrail that sees the whole run (extra `openai-agents`)."""
+
+import dataclasses
+from contextvars import ContextVar
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from ..errors import ConfigError
+from ..runs.convert_openai import from_openai_responses
+from ..runs.merge import Merge
+from ..runs.plain import dump, plain
+from ..runs.records import AgentRun, TaskType, ToolSpec
+
+try:
+    from agents import (
+        Agent,
+        FunctionTool,
+        GuardrailFunctionOutput,
+        Handoff,
+        ItemHelpers,
+        ModelResponse,
+        OutputGuardrail,
+        OutputGuardrailTripwireTriggered,
+        RunConfig,
+        RunContextWrapper,
+        RunHooks,
+        Runner,
+    )
+except ImportError:
+    raise ConfigError('The OpenAI Agents SDK is not installed: pip install "haluagent[openai-agents]"') from None
+
+__all__ = ["RunGuardrail"]
+
+
+@dataclasses.dataclass
+class Question:
+    """What the rounds of one question share."""
+
+    run_id: str
+    feedback: set[str] = dataclasses.field(default_factory=set)
+
+
+@dataclasses.dataclass
+class Seen:
+    """What the model of one run was sent and said, as items of the Responses API."""
+
+    system: str = ""
+    items: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    merge: Merge = dataclasses.field(default_factory=Merge)
+    agents: list[Agent[Any]] = dataclasses.field(default_factory=list)
+
+
+QUESTION: ContextVar[Question | None] = ContextVar("question", default=None)
+
+
+class RunGuardrail(RunHooks[Any]):
+    """A guard (runs.guard.Guard) over runs of agents. It is given to the runner as hooks, as these see the calls, and its
+    `output` is the guardrail of the agent that answers:
+
+        check = RunGuardrail(guard)
+        agent = Agent(name="…", tools=[…], output_guardrails=[check.output])
+        await Runner.run(agent, "…", hooks=check)
+
+    The tripwire is triggered by every answer that the guard does not emit, to revise as to block, since a guardrail cannot
+    send an answer back: `output_info` says the `action`, the `feedback` or `refusal`, and the `report`. `run` is the loop that
+    does. An object may serve many runs at once. Raises ConfigError where the run has not been given the hooks.
+    """
+
+    def __init__(self, guard: Any, *, task: TaskType = "factual") -> None:
+        self._guard = guard
+        self._task: TaskType = task
+        self._seen: WeakKeyDictionary[RunContextWrapper[Any], Seen] = WeakKeyDictionary()
+        self.output: OutputGuardrail[Any] = OutputGuardrail(guardrail_function=self._check, name="haluagent")
+
+    async def run(self, agent: Agent[Any], question: Any, **options: Any) -> str:
+        """What may be shown: the answer where the guard emits it, else its refusal. An answer to revise goes back to the agent
+        with the feedback, as often as the guard says. `options` are those of Runner.run, without hooks, and without those that
+        keep the conversation elsewhere, as rejected answers would stay in it. Raises ConfigError for one of these."""
+        if kept := {"hooks", "session", "conversation_id", "previous_response_id", "auto_previous_response_id"} & options.keys():
+            raise ConfigError(f"{min(kept)} cannot be given here: run the agent with Runner.run, and hooks=check")
+        shared = Question(f"run-{uuid4()}")
+        config = options.pop("run_config", None) or RunConfig()
+        if self.output not in agent.output_guardrails:
+            config = dataclasses.replace(config, output_guardrails=[*(config.output_guardrails or []), self.output])
+        token = QUESTION.set(shared)
+        try:
+            while True:
+                try:
+                    result = await Runner.run(agent, question, hooks=self, run_config=config, **options)
+                    return str(result.final_output)
+                except OutputGuardrailTripwireTriggered as trip:
+                    found = trip.guardrail_result.output.output_info
+                    if trip.guardrail_result.guardrail is not self.output or trip.run_data is None:
+                        raise
+                    if found["action"] != "revise":
+                        return str(found["refusal"])
+                    shared.feedback.add(found["feedback"])
+                    said = [item.to_input_item() for item in trip.run_data.new_items]
+                    told = {"role": "user", "content": found["feedback"]}
+                    question = [*ItemHelpers.input_to_new_input_list(trip.run_data.input), *said, told]
+        finally:
+            QUESTION.reset(token)
+
+    async def on_llm_start(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], system_prompt: str | None, input_items: list[Any]
+    ) -> None:
+        seen = self._seen.setdefault(context, Seen())
+        seen.system = system_prompt or ""
+        if agent not in seen.agents:
+            seen.agents.append(agent)
+        items = [plain(item, "an item of the run") for item in input_items]
+        for item, new in zip(items, seen.merge.new([_key(item) for item in items]), strict=True):
+            if new:
+                seen.items.append(item)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        seen = self._seen.setdefault(context, Seen())
+        for output in response.output:
+            item = plain(output, "an item of the run")
+            seen.merge.said(_key(item))
+            seen.items.append(item)
+
+    async def _check(self, context: RunContextWrapper[Any], agent: Agent[Any], answer: Any) -> GuardrailFunctionOutput:
+        seen = self._seen.get(context)
+        if seen is None:
+            raise ConfigError("the guardrail has not seen the run: give it to the runner too, as Runner.run(…, hooks=check)")
+        checked = await self._guard.acheck(await self._run(seen, context, answer))
+        found = {
+            "action": checked.action,
+            "feedback": checked.feedback,
+            "refusal": checked.refusal,
+            "report": checked.report.model_dump(mode="json") if checked.report is not None else None,
+        }
+        return GuardrailFunctionOutput(output_info=found, tripwire_triggered=checked.action != "emit")
+
+    async def _run(self, seen: Seen, context: RunContextWrapper[Any], answer: Any) -> AgentRun:
+        shared = QUESTION.get()
+        told = shared.feedback if shared else set()
+        items = [item for item in seen.items if not (item.get("role") == "user" and item.get("content") in told)]
+        calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
+        done = {item.get("call_id") for item in items if item.get("type") == "function_call_output"}
+        text = answer if isinstance(answer, str) else _json(answer)
+        if waiting := [call for call in calls if call not in done]:  # a tool's result that is the answer
+            items.append({"type": "function_call_output", "call_id": waiting[0], "output": text})
+            items.append({"type": "message", "role": "assistant", "content": text})
+        tools = [spec for agent in seen.agents for spec in await _tools(agent, context)]
+        run_id = shared.run_id if shared else f"run-{uuid4()}"
+        return from_openai_responses(items, tools, instructions=seen.system, run_id=run_id, task=self._task)
+
+
+def _key(item: dict[str, Any]) -> str:
+    """What makes an item the same when it is sent again: a message has then lost its id."""
+    kind = item.get("type") or "message"
+    if kind == "message":
+        content = item.get("content")
+        texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
+        return dump([kind, item.get("role"), texts])
+    return dump([kind, item.get("call_id") or item.get("id")])
+
+
+async def _tools(agent: Agent[Any], context: RunContextWrapper[Any]) -> list[ToolSpec]:
+    """The tools that an agent has, and the agents that it can hand over to: those are called like tools."""
+    found = []
+    for tool in await agent.get_all_tools(context):
+        schema = tool.params_json_schema if isinstance(tool, FunctionTool) else {"type": "object"}
+        found.append(ToolSpec(name=tool.name, description=getattr(tool, "description", ""), parameters=schema))
+    for other in agent.handoffs:
+        if isinstance(other, Handoff):
+            found.append(ToolSpec(name=other.tool_name, description=other.tool_description, parameters=other.input_json_schema))
+        else:
+            found.append(ToolSpec(name=Handoff.default_tool_name(other), parameters={"type": "object"}))
+    return found
+
+
+def _json(answer: Any) -> str:
+    return dump(plain(answer, "the answer"))

@@ -1,0 +1,86 @@
+"""LangGraph: a guard of whole runs as a node of a graph (extra `langchain`)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from ..errors import ConfigError
+from ..runs.form import from_langgraph
+from ..runs.records import AgentRun, TaskType
+
+try:
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
+    from langchain_core.runnables import RunnableLambda
+    from langgraph.graph import END
+    from langgraph.types import Command
+except ImportError:
+    raise ConfigError('LangGraph is not installed: pip install "haluagent[langchain]"') from None
+
+__all__ = ["guard_node"]
+
+FEEDBACK = "haluagent_feedback"  # marks the messages of the guard: they are not the user's
+
+
+def guard_node(
+    guard: Any, *, revise: str, done: str = END, tools: Sequence[Any] = (), task: TaskType = "factual"
+) -> RunnableLambda[Any, Any]:
+    """A node that stands after the one that answers, and goes on where `guard` (a runs.guard.Guard) says.
+
+    An answer that the guard emits goes to the node `done`. One to revise goes back to the node `revise`, with the feedback as
+    a last message for the model; the guard bounds the rounds. In the place of one that it blocks stands the refusal, which
+    goes to `done`. What was rejected before, and the feedback, are then taken out of the state. The state has `messages`, with
+    the reducer `add_messages`; all of them are the run, so that what was asked and found before counts. `tools` are those of
+    the agent, `task` chooses the thresholds.
+
+    Raises ConfigError where the state has no messages, and where its last one is no answer of the model.
+    """
+
+    def prepare(state: Any) -> tuple[list[BaseMessage], AgentRun]:
+        found = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+        messages = convert_to_messages(found or [])
+        if not messages or not isinstance(messages[-1], AIMessage) or messages[-1].tool_calls:
+            raise ConfigError("the last message of the state is no answer: put the guard after the node that answers")
+        kept = [message for message in messages if not _is_feedback(message)]
+        return messages, from_langgraph(kept, tools, run_id=_run_id(messages), task=task)
+
+    def command(messages: list[BaseMessage], run_id: str, checked: Any) -> Command[Any]:
+        if checked.action == "revise":
+            feedback = HumanMessage(checked.feedback, additional_kwargs={FEEDBACK: run_id})
+            return Command(update={"messages": [feedback]}, goto=revise)
+        update: list[Any] = [RemoveMessage(id=message.id) for message in _rejected(messages) if message.id]
+        if checked.action != "emit":  # the same id: it takes the answer's place
+            update.append(AIMessage(checked.refusal, id=messages[-1].id))
+        return Command(update={"messages": update}, goto=done)
+
+    def run(state: Any) -> Command[Any]:
+        messages, found = prepare(state)
+        return command(messages, found.run_id, guard.check(found))
+
+    async def arun(state: Any) -> Command[Any]:
+        messages, found = prepare(state)
+        return command(messages, found.run_id, await guard.acheck(found))
+
+    return RunnableLambda(run, arun, name="guard")
+
+
+def _is_feedback(message: BaseMessage) -> bool:
+    return FEEDBACK in message.additional_kwargs
+
+
+def _run_id(messages: Sequence[BaseMessage]) -> str:
+    """The rounds of a question are one run: its feedback carries the id."""
+    for message in reversed(messages):
+        if _is_feedback(message):
+            return str(message.additional_kwargs[FEEDBACK])
+        if isinstance(message, HumanMessage):
+            return f"run-{message.id or uuid4()}"
+    return f"run-{uuid4()}"
+
+
+def _rejected(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The feedback, and the answers before it: calls and results of those rounds stay, as they are evidence."""
+    found: list[BaseMessage] = []
+    for before, message in zip(messages, messages[1:], strict=False):
+        if _is_feedback(message):
+            found += [before, message] if isinstance(before, AIMessage) and not before.tool_calls else [message]
+    return found

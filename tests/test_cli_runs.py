@@ -1,0 +1,54 @@
+"""`haluagent runs check`: what goes in, what comes out, and with which exit code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from haluagent import HaluAgent
+from haluagent.cli import main as cli
+from haluagent.cli import options
+from haluagent.errors import ModelError
+from haluagent.runs import gate
+from haluagent.runs.records import HallucinationReport, ReportClaim
+
+
+def write(path: Path, arguments: dict[str, Any]) -> str:
+    call = {"id": "1", "tool": "get", "arguments": arguments, "result": "52 metres"}
+    turns = [{"role": "user", "text": "Height of tower T-100?"}, {"role": "assistant", "calls": [call]}]
+    tools = [{"name": "get", "parameters": {"type": "object"}}]
+    path.write_text(json.dumps({"run_id": "r", "tools": tools, "turns": turns, "answer": "It is 52 metres high."}))
+    return str(path)
+
+
+@pytest.mark.parametrize(("name", "code", "word"), [("T-100", 0, "1 of 1 calls valid"), ("T-200", 1, "fabricated: get")])
+def test_calls_only_needs_no_model(tmp_path: Path, capsys: Any, name: str, code: int, word: str) -> None:
+    file = write(tmp_path / "run.json", {"id": name})
+    assert cli.run(["runs", "check", file, "--calls-only"]) == code
+    assert word in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("action", "code"), [("emit", 0), ("revise", 1), ("block", 1), (None, 3)])
+def test_the_exit_code_says_the_action(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, scripted: Any, action: Any, code: int
+) -> None:
+    def check(agent: Any, run: Any, **how: Any) -> HallucinationReport:
+        if action is None:
+            raise ModelError("no endpoint")
+        claim = ReportClaim(text="It is 52 metres high.", score=0.9, critical=True, status="grounded")
+        return HallucinationReport(run_id="r", claims=(claim,), tool_call_validations=(), overall_score=0.9, action=action)
+
+    monkeypatch.setattr(gate, "check_run", check)
+    monkeypatch.setattr(options, "make_agent", lambda wanted: HaluAgent(scripted(()), sandbox="none", search="none"))
+    log = tmp_path / "log"
+    assert cli.run(["runs", "check", write(tmp_path / "run.json", {}), "--audit", str(log)]) == code
+    out = capsys.readouterr().out
+    assert action is None or (out.startswith(action.upper()) and "grounded 0.90, critical" in out)
+    assert json.loads(log.read_text())["action"] == (action or "block")
+
+
+def test_misuse(tmp_path: Path) -> None:
+    file = write(tmp_path / "run.json", {})
+    assert cli.run(["runs", "check", file, "--emit", "0.1"]) == 2
+    assert cli.run(["runs", "check", str(tmp_path / "none.json")]) == 2
