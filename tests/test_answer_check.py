@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from haluagent.tools import _answer_check
-from haluagent.tools._answer_check import FORMULA, SAMPLES, Look, _probability, check_answer
+from haluagent.tools._answer_check import FORMULA, SAMPLES, TEMPERATURES, Look, _probability, check_answer
 from haluagent.tools._numbers import find_numbers
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,17 +31,19 @@ def check(scripted: Any, make_context: Any) -> Check:
 
     class Sampling(scripted):  # type: ignore[misc, valid-type]
         formulas: tuple[str, ...] = ()
+        more: tuple[str, ...] = ()
 
         async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
             assert options["samples"] == SAMPLES and options["temperature"] > 0
             generation: Generation = await super().generate(messages, **options)
-            return generation.model_copy(update={"texts": self.formulas})
+            return generation.model_copy(update={"texts": self.formulas if options["temperature"] == TEMPERATURES[0] else self.more})
 
     def check(
-        formulas: Sequence[str], judged: float = 0.5, response: str = "There are 90 bottles.", language: Language = "en"
+        formulas: Sequence[str], judged: float = 0.5, response: str = "There are 90 bottles.", language: Language = "en",
+        more: Sequence[str] = (),
     ) -> tuple[ToolResult, Any]:
         model = Sampling(lambda messages: "", choose=1 - judged)
-        model.formulas = tuple(formulas)
+        model.formulas, model.more = tuple(formulas), tuple(more)
         question = BOTTLES if language == "en" else BOTTLES_ZH
         context = make_context(question, response, language=language, model=model)
         return asyncio.run(check_answer(context)), model
@@ -169,6 +171,16 @@ def test_formulas_that_agree_on_another_number_are_rivals(
     monkeypatch.setattr(_answer_check, "_probability", lambda look, curve: seen.append(look) or 0.5)
     check(formulas)
     assert seen[0].rivals == rivals
+
+
+@pytest.mark.parametrize(
+    ("formulas", "again"),
+    [([RIGHT, WRONG, "15-6"], False), ([WRONG, WRONG, "15-6"], False), ([WRONG, "15-6", "15/6"], True), ([], True)],
+)
+def test_more_are_sampled_where_the_first_neither_agree_nor_have_rivals(check: Check, formulas: list[str], again: bool) -> None:
+    result, model = check(formulas, more=[RIGHT, RIGHT])
+    assert len(model.grammars) == 1 + again
+    assert (f"2 of {len(formulas) + 2} formulas give 90" in result.observation) is again
 
 
 def test_what_the_model_judges_alone_decides_nothing(check: Check) -> None:

@@ -21,7 +21,7 @@ from ._arithmetic import evaluate
 from ._numbers import Number, find_numbers, matches, show
 
 SAMPLES = 4
-TEMPERATURE = 0.6
+TEMPERATURES = (0.6, 0.9)  # the second where the first samples neither give the answer nor agree on another one
 FORMULA = "root ::= [0-9.+*/() %-]{1,100}"
 SUPPORTED, CONTRADICTED = 0.45, 0.55  # probabilities of being wrong; between them nothing is decided
 COMPARED = 2  # formulas that could be computed, before their disagreement counts
@@ -53,10 +53,17 @@ async def look_at(context: ToolContext) -> Look:
     stated = [number for number in numbers if number.value not in given] or numbers
     if not stated:
         raise ToolError("the response states no number" if context.language == "en" else "回复中没有数字")
-    formulas = await _formulas(context)
-    agreeing = [pair for formula in formulas if (pair := _agreement(formula, stated))]
-    others = Counter(value for text, value in formulas if not _agreement((text, value), stated))
-    return Look(stated, formulas, agreeing, max(others.values(), default=0), await _judged_wrong(context))
+    formulas: list[tuple[str, Fraction]] = []
+    agreeing: list[tuple[str, Number]] = []
+    rivals = 0
+    for temperature in TEMPERATURES:
+        formulas += await _formulas(context, temperature)
+        agreeing = [pair for formula in formulas if (pair := _agreement(formula, stated))]
+        others = Counter(value for text, value in formulas if not _agreement((text, value), stated))
+        rivals = max(others.values(), default=0)
+        if agreeing or rivals > 1:
+            break
+    return Look(stated, formulas, agreeing, rivals, await _judged_wrong(context))
 
 
 async def check_answer(context: ToolContext) -> ToolResult:
@@ -89,14 +96,14 @@ def _agreement(formula: tuple[str, Fraction], stated: list[Number]) -> tuple[str
     return next(((text, number) for number in reversed(stated) if matches(value, number)), None)
 
 
-async def _formulas(context: ToolContext) -> list[tuple[str, Fraction]]:
+async def _formulas(context: ToolContext, temperature: float) -> list[tuple[str, Fraction]]:
     """Sampled formulas that can be computed, with their values."""
     generation = await context.model.generate(
         conversation("formula", context.language, question=context.question),
         stop=["\n"],
         grammar=FORMULA,
         max_tokens=60,
-        temperature=TEMPERATURE,
+        temperature=temperature,
         samples=SAMPLES,
     )
     found: list[tuple[str, Fraction]] = []
