@@ -120,7 +120,7 @@ def test_the_embedded_model_has_the_constants_it_was_measured_with() -> None:
     assert EMBEDDED.mentions == {"answer:en": -0.20, "answer:zh": 0.4, "statement:en": -0.33, "statement:zh": 0.4}
     curves = {key: (one.intercept, one.log_odds, one.shared) for key, one in EMBEDDED.translation.items()}
     assert curves == {"en": (1.3, 7.9, 2.0), "zh": (2.1, 7.5, 2.2)}
-    assert tuple(EMBEDDED.problem.model_dump().values()) == (1.0, 0.4, -1.0, -1.6)
+    assert tuple(EMBEDDED.problem.model_dump().values()) == (1.0, 0.4, -1.0, -1.6, 0.0)
     assert EMBEDDED.answer_asked_as == {"en": "statement", "zh": "answer"}
 
 

@@ -18,6 +18,8 @@ from haluagent import HaluAgent, SearchError, Tool, ToolContext, ToolError, Tool
 from haluagent.cli import main as cli
 from haluagent.plugins import load_file
 from haluagent.registry import Registry
+from haluagent.runs.calls import validate_calls
+from haluagent.runs.form import read
 from haluagent.types import ToolCall
 
 ROOT = Path(__file__).parents[1]
@@ -221,7 +223,16 @@ def test_the_command_in_an_example_works(
     assert name in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.json")), ids=lambda path: path.name)
+ITEMS = sorted(path for path in EXAMPLES.glob("*.json") if not path.name.startswith("run."))
+
+
+@pytest.mark.parametrize("path", ITEMS, ids=lambda path: path.name)
 def test_the_inputs_of_the_demo_are_whole(path: Path) -> None:
     item = json.loads(path.read_text(encoding="utf-8"))
     assert {"question", "response"} <= item.keys() <= {"question", "response", "reference"}
+
+
+@pytest.mark.parametrize(("name", "fabricated"), [("run.json", 0), ("run.zh.json", 1)])
+def test_one_run_is_clean_and_one_has_an_invented_number(name: str, fabricated: int) -> None:
+    statuses = [one.status for one in validate_calls(read(EXAMPLES / name))]
+    assert len(statuses) == 2 and statuses.count("fabricated") == fabricated

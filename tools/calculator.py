@@ -31,6 +31,11 @@ _QUANTITY = re.compile(
 )
 _HOW_MANY = re.compile(r"多少|几(?![何乎])|\bwhat\b|how (?:many|much|long|far|old|tall|fast)", re.IGNORECASE)
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_FIGURE = re.compile(
+    r"半径|直径|边长|棱长|周长|面积|体积|容积|圆|正方|立方|"
+    r"\b(?:radius|diameter|circle|circumference|perimeter|area|volume|squared?|cube|sphere)\b",
+    re.IGNORECASE,
+)
 _SUM = re.compile(r"\d\s*[-+*/×÷]\s*\d")
 _TEXTS: dict[str, dict[Language, str]] = {
     "wrong": {
@@ -74,7 +79,7 @@ def _say(language: Language, key: str, **values: str) -> str:
 def is_problem(context: ToolContext) -> bool:
     """Whether the question asks for one quantity that is calculated from its numbers alone. Days between dates are not
     for the calculator, where several things are asked no single number answers, and where there is a reference the
-    answer may stand in it. With one number it is a problem where the response calculates with it (a circle's radius)."""
+    answer may stand in it. One number is enough about a figure, where the response calculates with it."""
     question = context.question
     if context.reference is not None or length_requirement(question):
         return False
@@ -82,7 +87,7 @@ def is_problem(context: ToolContext) -> bool:
     if asked != 1:
         return False
     given = {number.value for number in _plain_numbers(question)}
-    if len(given) != 1:
+    if len(given) != 1 or not _FIGURE.search(question):
         return len(_plain_numbers(question)) >= 2
     calculated = (find_numbers(equation.left) for equation in find_equations(context.response))
     return any(number.value in given for numbers in calculated for number in numbers)
