@@ -4,18 +4,29 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from .agent import HaluAgent
-from .bulk import Bounds, Job, work
+from .bulk import Bounds, Job, Outcome, work
 from .errors import ConfigError, ModelError
 from .journal import Journal, iterate
 from .types import Detection, Record, Usage
+
+AnyItem = TypeVar("AnyItem", bound=BaseModel)
+
+
+class Line(Outcome, Protocol):
+    """A line of an output, whatever it is about."""
+
+    def model_dump_json(self) -> str: ...
+
+
+AnyRow = TypeVar("AnyRow", bound=Line)
 
 
 class BatchItem(Record):
@@ -47,13 +58,18 @@ class BatchRow(Record):
 
 def parse(line: str) -> BatchItem:
     """An item of the input. Raises ConfigError with one line that says what is wrong with it."""
+    return parsed(BatchItem, line, "{question, response, reference?, id?}")
+
+
+def parsed(model: type[AnyItem], line: str, form: str) -> AnyItem:
+    """The item of a line, whose `form` an error shows. Raises ConfigError with one line that says what is wrong with it."""
     try:
-        item = BatchItem.model_validate(json.loads(line))
+        item = model.model_validate(json.loads(line))
         item.model_dump_json()
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the line"
-        raise ConfigError(f"{field}: {first['msg']}; an item is {{question, response, reference?, id?}}") from None
+        raise ConfigError(f"{field}: {first['msg']}; an item is {form}") from None
     except PydanticSerializationError:
         raise ConfigError("a text holds half a character (a lone surrogate), which cannot be written") from None
     except (ValueError, RecursionError) as error:
@@ -89,8 +105,31 @@ def run(
     again: bool = False,
     progress: Callable[[BatchRow], None] = lambda row: None,
 ) -> str | None:
-    """Check the lines of `source` that `out` does not hold yet, and append each result as it comes: in any order, with the
-    number of its line. With `again` lines with an error are checked again; the last row of a line counts.
+    """Check the lines of `source` that `out` does not hold yet; see `run_lines`."""
+
+    async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> BatchRow:
+        return await check(agent, parse(line), number, digest)
+
+    return run_lines(source, out, agents, BatchRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress)
+
+
+def run_lines(
+    source: Path,
+    out: Path,
+    agents: list[HaluAgent],
+    row: Callable[..., AnyRow],
+    judge: Callable[[HaluAgent, str, int, str], Awaitable[AnyRow]],
+    *,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    again: bool = False,
+    progress: Callable[[AnyRow], None],
+) -> str | None:
+    """Judge the lines of `source` that `out` does not hold yet, and append each row as it comes: in any order, with the
+    number of its line. With `again` lines with an error are judged again; the last row of a line counts.
+
+    `judge` is given an agent, a line, its number and its digest. `row` makes the row of a line that failed: it has the fields
+    `line`, `digest`, `id` and `error`.
 
     The input is read as it is needed. Returns None where all is done, else what ended it. Raises ConfigError where a file
     cannot be read or written, ModelError where no endpoint answers any more.
@@ -98,16 +137,25 @@ def run(
     wanted = lines(source)
     if out.exists() and out.samefile(source):
         raise ConfigError(f"{out} is the input: name another file for the results")
+
+    def job(number: int, line: str) -> Job[AnyRow]:
+        digest = digest_of(line)
+
+        async def one(agent: HaluAgent) -> AnyRow:
+            return await judge(agent, _utf8(line), number, digest)
+
+        return Job(one, lambda error: row(line=number, digest=digest, id=_id(line), error=error))
+
     with Journal(out) as journal:
         before = finished(out)
-        same(source, out, before)
+        _same(source, out, before)
         done = {row.line for row in before if not (again and row.failed)}
 
-        def keep(row: BatchRow) -> None:
+        def keep(row: AnyRow) -> None:
             journal.append(row.model_dump_json())
             progress(row)
 
-        jobs = (_job(number, line) for number, line in wanted if number not in done)
+        jobs = (job(number, line) for number, line in wanted if number not in done)
         return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
 
 
@@ -129,7 +177,7 @@ def finished(out: Path) -> list[Finished]:
     return list(done.values())
 
 
-def same(source: Path, out: Path, before: list[Finished]) -> None:
+def _same(source: Path, out: Path, before: list[Finished]) -> None:
     """Raises ConfigError where the output holds a line that is another one in the input now. One that failed may have been
     mended."""
     known = {row.line: row.digest for row in before if not row.failed}
@@ -160,16 +208,7 @@ def _lines(source: Path) -> Iterator[tuple[int, str]]:
                 yield number, line
 
 
-def _job(number: int, line: str) -> Job[BatchRow]:
-    digest = digest_of(line)
-
-    async def judge(agent: HaluAgent) -> BatchRow:
-        return await check(agent, parse(utf8(line)), number, digest)
-
-    return Job(judge, lambda error: BatchRow(line=number, digest=digest, id=id_of(line), error=error))
-
-
-def utf8(line: str) -> str:
+def _utf8(line: str) -> str:
     try:
         line.encode()
     except UnicodeEncodeError:
@@ -177,7 +216,7 @@ def utf8(line: str) -> str:
     return line
 
 
-def id_of(line: str) -> str | int | None:
+def _id(line: str) -> str | int | None:
     """The id of a line that failed, where it has one that can be written."""
     try:
         found = json.loads(line).get("id")

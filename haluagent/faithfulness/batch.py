@@ -1,20 +1,15 @@
 """Files of answers with their documents: JSON lines in, JSON lines out with REASONING and SCORE, and a run that goes on where
 it was stopped."""
 
-import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from ..agent import HaluAgent
-from ..batch import digest_of, finished, id_of, lines, same, utf8
-from ..bulk import Bounds, Job, work
-from ..errors import ConfigError
-from ..journal import Journal
+from ..batch import parsed, run_lines
+from ..bulk import Bounds
 from ..types import Record, Usage
 from .check import acheck
 from .records import Faithfulness, Score
@@ -53,22 +48,6 @@ class CheckRow(Record):
         return self.check.usage if self.check else Usage()
 
 
-def parse(line: str) -> CheckItem:
-    """An item of the input. Raises ConfigError with one line that says what is wrong with it."""
-    try:
-        item = CheckItem.model_validate(json.loads(line))
-        item.model_dump_json()
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "the line"
-        raise ConfigError(f"{field}: {first['msg']}; an item is {FORM}") from None
-    except PydanticSerializationError:
-        raise ConfigError("a text holds half a character (a lone surrogate), which cannot be written") from None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"not JSON: {error}") from None
-    return item
-
-
 def run(
     source: Path,
     out: Path,
@@ -80,36 +59,14 @@ def run(
     again: bool = False,
     progress: Callable[[CheckRow], None] = lambda row: None,
 ) -> str | None:
-    """Check the lines of `source` that `out` does not hold yet, and append each result as it comes, as `haluagent.batch.run`
-    does. `options` are keywords of `acheck`.
+    """Check the lines of `source` that `out` does not hold yet; see `haluagent.batch.run_lines`. `options` are keywords of
+    `acheck`."""
 
-    Returns None where all is done, else what ended it. Raises ConfigError where a file cannot be read or written,
-    ModelError where no endpoint answers any more.
-    """
-    wanted = lines(source)
-    if out.exists() and out.samefile(source):
-        raise ConfigError(f"{out} is the input: name another file for the results")
-    with Journal(out) as journal:
-        before = finished(out)
-        same(source, out, before)
-        done = {row.line for row in before if not (again and row.failed)}
-
-        def keep(row: CheckRow) -> None:
-            journal.append(row.model_dump_json())
-            progress(row)
-
-        jobs = (_job(number, line, options) for number, line in wanted if number not in done)
-        return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
-
-
-def _job(number: int, line: str, options: dict[str, Any]) -> Job[CheckRow]:
-    digest = digest_of(line)
-
-    async def judge(agent: HaluAgent) -> CheckRow:
-        item = parse(utf8(line))
+    async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> CheckRow:
+        item = parsed(CheckItem, line, FORM)
         found = await acheck(agent, item.question, item.answer, item.documents, on_error="raise", **options)
         return CheckRow(
             line=number, digest=digest, id=item.id, REASONING=found.reasoning, SCORE=found.verdict, score=found.score, check=found
         )
 
-    return Job(judge, lambda error: CheckRow(line=number, digest=digest, id=id_of(line), error=error))
+    return run_lines(source, out, agents, CheckRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress)
