@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sentencex import get_sentence_boundaries
 
 from . import codeblocks
-from .language import HAN, han_ratio
+from .language import HAN, written_in
 from .types import Sentence, Span
 
 _HAN_NUMBER = "[一二三四五六七八九十百]{1,3}"
@@ -182,7 +182,7 @@ def _proposed(line: str, pairs: list[Span]) -> Iterator[int]:
     for start, end in pairs:
         if end - start > MAX_PAIR:
             masked = masked[:start] + masked[start:end].translate(_QUOTES) + masked[end:]
-    language = "zh" if han_ratio(line) > 0.3 else "en"
+    language = written_in(line)
     for boundary in get_sentence_boundaries(language, masked):
         start, end = boundary["start_index"], boundary["end_index"]
         end = start + len(masked[start:end].rstrip())

@@ -19,6 +19,7 @@ from ..protocols import ToolContext
 from ..types import Language, Sentence, Usage
 from .checkers import Checker, Work
 from .choice import ChoiceChecker
+from .extract import extract
 from .inputs import given_claims, given_passages
 from .joint import JointChecker
 from .label import label
@@ -112,8 +113,6 @@ async def acheck_claims(
     chosen = languages.choose(language, question if question.strip() else response, response)
     usage, errors = Usage(), []
     if claims is None:
-        from .extract import extract
-
         extraction = await extract(agent, response, question, format=format, language=chosen)
         stated, usage, errors = extraction.claims, extraction.usage, [extraction.error]
     else:

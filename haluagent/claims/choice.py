@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..calibration import calibration_of
-from ..language import han_ratio
+from ..language import written_in
 from ..protocols import ToolContext
 from ..tools._judge import mentions, wording_of
 from ..tools.match import Comparison, compare, read_without_orders
@@ -17,8 +17,6 @@ from ..types import Language, Sentence
 from .checkers import Finding, Work
 from .localize import cite
 from .records import Relation
-
-CHINESE = 0.3  # the share of Han among the letters of a text in Chinese
 
 
 class ChoiceChecker:
@@ -56,7 +54,7 @@ def _speaks_against(found: Comparison, language: Language) -> bool:
     """Texts in the same language that share no word are about different things; those in two languages need not be."""
     if found.label == "contradicted":
         return True
-    return found.absent and (han_ratio(found.readable) > CHINESE) != (language == "zh")
+    return found.absent and written_in(found.readable) != language
 
 
 async def _says_enough(context: ToolContext, claim: Sentence, found: Comparison) -> bool:

@@ -14,7 +14,7 @@ from ..agent import HaluAgent
 from ..bulk import Bounds, Job, work
 from ..errors import ConfigError
 from ..journal import Journal, iterate
-from ..language import han_ratio
+from ..language import written_in
 from ..runs.records import ToolUse
 from ..types import Language
 from .classify import classify
@@ -22,8 +22,6 @@ from .judge import Judge
 from .loop import Done, solve
 from .records import INDECISIVE, CallFinding, Row, Settings, Task
 from .toolbench import Tools
-
-CHINESE = 0.3  # the share of Han among the letters of a text in Chinese
 
 
 async def measure(agent: HaluAgent, task: Task, settings: Settings) -> Row:
@@ -62,9 +60,7 @@ async def judge_end(judge: Judge, task: Task, done: Done, findings: Sequence[Cal
 
 
 def language_of(query: str, settings: Settings) -> Language:
-    if settings.language != "auto":
-        return settings.language
-    return "zh" if han_ratio(query) > CHINESE else "en"
+    return written_in(query) if settings.language == "auto" else settings.language
 
 
 def run(
