@@ -9,9 +9,9 @@ from ..models.client import OpenAIModel
 from ..models.embedded import EmbeddedModel
 from .items import Item
 from .meter_proxy import MeterProxy
-from .methods import METHODS, Method, blank, without_adapter
+from .methods import METHODS, Method, without_adapter
 from .peers import PEERS, Peer
-from .rows import Row
+from .rows import Row, blank
 
 
 class Peers:

@@ -9,16 +9,17 @@ from ..claims.records import CheckedClaim
 from ..faithfulness.check import acheck
 from ..faithfulness.records import Mode
 from .items import Item
-from .rows import Row
+from .rows import Row, blank
 
 NO_REFERENCE = "this method needs a reference, and the item has none"
-_Method = Callable[[HaluAgent, Item, Row], Awaitable[Row]]
+_Method = Callable[[HaluAgent, Item, str], Awaitable[Row]]
 
 
 def faithfulness(mode: Mode) -> _Method:
     """The verdict of `haluagent check` in a mode; FAIL is a hallucination. Raises ModelError where the endpoint failed."""
 
-    async def method(agent: HaluAgent, item: Item, row: Row) -> Row:
+    async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
+        row = blank(item, dataset, mode)
         if not item.reference:
             return row.model_copy(update={"error": NO_REFERENCE})
         began = time.monotonic()
@@ -32,10 +33,11 @@ def faithfulness(mode: Mode) -> _Method:
     return method
 
 
-async def claims(agent: HaluAgent, item: Item, row: Row) -> Row:
+async def claims(agent: HaluAgent, item: Item, dataset: str) -> Row:
     """The verdict of `haluagent claims extract-check` with its defaults: a hallucination as soon as one claim is not
     entailed, as RefChecker counts. The score is that of the claim that is entailed least. Raises ModelError where the
     endpoint failed."""
+    row = blank(item, dataset, "claims")
     if not item.reference:
         return row.model_copy(update={"error": NO_REFERENCE})
     began = time.monotonic()

@@ -12,20 +12,13 @@ from . import lynx, simple_prompt
 from .grounded_methods import GROUNDED
 from .items import Item
 from .peers import PEERS
-from .rows import ClaimRow, Row
+from .rows import ClaimRow, Row, blank
 
 Judge = Callable[[Model, str, str, str | None, Language], Awaitable[tuple[bool | None, float, Usage, str | None]]]
 Method = Callable[[HaluAgent, Item, str], Awaitable[Row]]
 
 _RISK: dict[Label, float] = {"contradicted": 1.0, "unverified": 0.5, "supported": 0.0, "no_claim": -1.0}
 _LABELS: dict[bool | None, Label] = {True: "contradicted", False: "supported", None: "unverified"}
-
-
-def blank(item: Item, dataset: str, method: str) -> Row:
-    """The row of an item before anything is known."""
-    return Row(
-        dataset=dataset, id=item.id, method=method, language=item.language, wrong=item.wrong, length=len(item.response)
-    )
 
 
 async def agent(agent: HaluAgent, item: Item, dataset: str) -> Row:
@@ -78,13 +71,6 @@ def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
     return method
 
 
-def _grounded(name: str) -> Method:
-    async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
-        return await GROUNDED[name](agent, item, blank(item, dataset, name))
-
-    return method
-
-
 # Those that have nothing to say without a reference.
 NEEDS_REFERENCE = {"lynx", *GROUNDED, *(peer.name for peer in PEERS.values() if peer.needs_reference)}
 
@@ -93,7 +79,7 @@ METHODS: dict[str, Method] = {
     "untaught": untaught,
     "prompt": _asked("prompt", simple_prompt.judge, by_claim=True),
     "lynx": _asked("lynx", lynx.judge),
-    **{name: _grounded(name) for name in GROUNDED},
+    **GROUNDED,
 }
 
 

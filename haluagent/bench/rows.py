@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from ..errors import ConfigError
 from ..types import Detection, Label, Language, Record, Usage
+from .items import Item
 
 FORMAT = 1
 
@@ -62,6 +63,13 @@ class Row(Record):
     @property
     def key(self) -> tuple[str, str, str]:
         return self.dataset, self.id, self.method
+
+
+def blank(item: Item, dataset: str, method: str) -> Row:
+    """The row of an item before anything is known."""
+    return Row(
+        dataset=dataset, id=item.id, method=method, language=item.language, wrong=item.wrong, length=len(item.response)
+    )
 
 
 def read(path: Path) -> tuple[About, list[Row]]:

@@ -16,8 +16,8 @@ from ..search.index import LocalIndex
 from ..types import Record
 from .datasets import find, load, passages
 from .items import Item
-from .methods import METHODS, NEEDS_REFERENCE, Method, blank
-from .rows import About, Row, read
+from .methods import METHODS, NEEDS_REFERENCE, Method
+from .rows import About, Row, blank, read
 
 DEFAULT: dict[str, Method] = {name: METHODS[name] for name in ("haluagent", "prompt")}
 
