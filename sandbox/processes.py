@@ -19,9 +19,10 @@ def tree(process: int) -> list[int]:
         raise SandboxError("this kernel does not list the children of a process (CONFIG_PROC_CHILDREN): use Docker")
     found = [process]
     for parent in found:  # grows while it is read
-        for children in Path(f"/proc/{parent}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += map(int, children.read_text().split())
+        with contextlib.suppress(OSError):  # a process, or a thread of it, may end at any moment
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with contextlib.suppress(OSError):
+                    found += map(int, Path(f"/proc/{parent}/task/{thread}/children").read_text().split())
     return found
 
 

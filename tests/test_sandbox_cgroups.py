@@ -1,6 +1,8 @@
 """Control groups of both versions, on a tree of plain files like the kernel's."""
 
 import os
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,14 @@ def test_the_memory_of_processes() -> None:
     assert processes.memory_above(0, [os.getpid()])
     assert not processes.memory_above(2**45, [os.getpid()])
     assert not processes.memory_above(0, [])
+
+
+def test_processes_may_end_while_they_are_listed() -> None:
+    churn = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true & wait; done"])
+    try:
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            assert processes.tree(os.getpid())[0] == os.getpid()
+    finally:
+        churn.kill()
+        churn.wait()
