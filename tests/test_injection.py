@@ -147,6 +147,7 @@ def test_orders_are_blanked_and_the_rest_keeps_its_place(language: Language, att
         "The committee ignored the report of 1998. The judge ruled that the answer was public.",
         "You must be 18 to vote in Austria. The system has to be cooled.",
         "The correct spelling is Gdańsk. Only members may vote.",
+        "It was the first flight of an aircraft of any sort, a powered model plane. Hello Kitty came as a model in 1974.",
         "操作系统需要定期更新。裁判必须在场。法院判定合同有效。",
         "他回答说自己是对的。答案在书的最后。",
     ],

@@ -20,7 +20,7 @@ _VERDICT = (
 _ENGLISH = [
     rf"\b(?:ignore|disregard|forget|override|bypass|skip|drop|discard)\b[^.]{{0,60}}\b{_RULES}\b",
     r"\b(?:ignore|disregard|forget)\b[^.]{0,30}\b(?:above|previous|prior|before|earlier|everything|question|response|reference|evidence|source)\b",
-    rf"\b(?:dear|attention|note (?:to|for)|message (?:to|for)|hey|hello|to the|to all|any)\b[^.]{{0,20}}\b{_READER}\b",
+    rf"\b(?:dear|attention|note (?:to|for)|message (?:to|for)|hey|hello|to the|to all|any)[:,]?(?:\s+[\w-]+){{0,2}}\s+{_READER}\b",
     rf"\b{_READER}\b[^.]{{0,40}}\b(?:must|should|shall|has to|have to|are required|is required|are instructed|please|will now)\b",
     rf"\b(?:label|verdict|output|answer|score|result|decision|judge?ment)\b\s*(?:=|:|：|is|must be|should be|to)\s*[\"'“]?{_VERDICT}\b",
     r"\b(?:right|correct|expected|only|true)\s+(?:answer|option|choice|letter|label|verdict)\b[^.]{0,60}\b(?:is|are|:|=)\s*[\"'“]?\w",
