@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from .types import Language, Record
 
-Wording = Literal["answer", "statement", "consistency"]
+Wording = Literal["answer", "statement", "consistency", "results"]
 MENTIONED: tuple[Wording, ...] = ("answer", "statement")  # wordings that have a threshold of "the text says enough"
 
 
@@ -51,7 +51,8 @@ class Calibration(Record):
     `match` is for the log-odds of "supported". `agreement` is what it adds to the log-odds that an answer given anew agrees
     with the one that is judged. `mentions` are the mean log-odds above which a text says enough to answer a question, or to
     decide a statement; `claims` those above which a sentence is held for a claim. `answer_asked_as` is the wording in which
-    a response of one sentence is put.
+    a response of one sentence is put. Where `match` has no curves for `results` (a statement held against what tools
+    returned), they are those for `statement`.
     """
 
     match: dict[str, MatchCurve]
@@ -65,7 +66,14 @@ class Calibration(Record):
     @model_validator(mode="before")
     @classmethod
     def _filled(cls, given: Any) -> Any:
-        return _EMBEDDED | given if isinstance(given, dict) else given
+        if not isinstance(given, dict):
+            return given
+        filled = _EMBEDDED | given
+        match = filled["match"]
+        if isinstance(match, dict):
+            of_results = {f"results:{name}": match[key] for name in _LANGUAGES if (key := f"statement:{name}") in match}
+            filled["match"] = of_results | match
+        return filled
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -157,7 +157,8 @@ class Services:
 class ToolContext:
     """What a tool may know and use. `memory` holds the entries decided so far in this detection.
 
-    `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing.
+    `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing. `results`
+    where the reference is what the tools of an agent's run returned, which is read in another way than prose.
     """
 
     question: str
@@ -170,6 +171,7 @@ class ToolContext:
     sandbox: Sandbox | None = None
     search: SearchProvider | None = None
     translator: Translator | None = None
+    results: bool = False
 
     def sentence(self, index: int) -> Sentence:
         """The sentence of that index; 0 is the whole response. Raises KeyError where there is none."""

@@ -54,6 +54,8 @@ class Reading:
 def wording_of(context: ToolContext) -> Wording:
     """A response of one sentence is judged as the answer to the question, where there is one; one sentence of several as a
     statement."""
+    if context.results:
+        return "results"
     return "answer" if len(context.sentences) == 1 and context.question.strip() else "statement"
 
 

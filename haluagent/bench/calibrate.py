@@ -24,6 +24,7 @@ from ..task import make_task
 from ..tools import default_registry
 from ..tools._agreement import agreement
 from ..tools._judge import ask, mentions, weigh, wording_of
+from ..tools._passages import missing_numbers
 from ..tools._words import words
 from ..tools.web_search import web_search
 from ..types import Language, Sentence
@@ -77,7 +78,9 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
     row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
     row |= {"model": model.name, "claim": sentence.claim, "wording": wording, "overlap": _overlap(sentence.claim, text)}
     row |= {"odds": judged.odds, "familiar": judged.familiar, "silent": judged.silent}
-    if pair.reference:
+    if pair.use == "results":
+        row["missing"] = missing_numbers(sentence.claim, text)
+    elif pair.reference:
         reading = await weigh(context, sentence, text, judged, text)
         agrees = agreement(reading.anew, sentence.text, pair.question) if reading.anew else None
         row |= {"anew": reading.anew, "agreement": agrees, "missing": reading.missing}
@@ -95,11 +98,12 @@ async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
     own = Sentence(index=2 if pair.before else 1, text=pair.claim, span=place)
     reference = pair.reference or None
     task = make_task(pair.question, response, reference, pair.language, (own,), registry, model)
-    completed = (own,) if not pair.before and judged_as_it_is(task, model) else await complete(task, model)
+    as_it_is = pair.use == "results" or (not pair.before and judged_as_it_is(task, model))
+    completed = (own,) if as_it_is else await complete(task, model)
     sentences = (first, *completed) if pair.before else completed
     return ToolContext(
         question=pair.question, response=response, language=pair.language, sentences=sentences, model=model,
-        reference=reference, search=_Found(pair),
+        reference=reference, search=_Found(pair), results=pair.use == "results",
     )  # fmt: skip
 
 

@@ -53,6 +53,8 @@ def refitted(calibration: Calibration, curves: dict[Key, Curve], mentions: dict[
 def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
     """The curve that fits the rows best; None where they are few, all right or all wrong, or sorted the wrong way round.
     A term beside the log-odds that comes out negative is left out."""
+    if wording == "results":  # a number that is not in them decides, and the curve does not
+        rows = [row for row in rows if not row["missing"]]
     labels = [not row["wrong"] for row in rows]
     if len(rows) < FEWEST or len(set(labels)) < 2:
         return None

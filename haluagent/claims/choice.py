@@ -59,7 +59,7 @@ def _speaks_against(found: Comparison, language: Language) -> bool:
 
 async def _says_enough(context: ToolContext, claim: Sentence, found: Comparison) -> bool:
     """Whether the window decides the claim, or the question that it answers."""
-    wording = wording_of(context)
+    wording = "answer" if wording_of(context) == "answer" else "statement"
     odds = await mentions(context, None if wording == "answer" else claim, found.readable[slice(*found.place)])
     scored = found.reading is None or found.reading.judged.calibrated
     # Without log-probabilities two answers that do not agree have odds of 0: they say nothing.

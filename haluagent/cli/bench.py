@@ -1,5 +1,6 @@
 """`haluagent bench`: measure the agent, and other detectors, on labelled sets."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ from haluagent.cli.options import (
     StrategyOption,
     ToolFiles,
     chosen_adapter,
+    make_agent,
 )
 
 if TYPE_CHECKING:
@@ -142,6 +144,28 @@ def compare(
     others = Peers([name for name in names if name not in METHODS], agents[0])
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
     _run(parts, data, agents, out, own | others.methods, again=retry_errors, during=others.running())
+
+
+@app.command()
+def runs(
+    out: Out,
+    no_probes: Annotated[bool, typer.Option("--no-probes", help="Leave stage 3 out: no question is asked again.")] = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
+) -> None:
+    """Check the agent runs that the package brings with the gate, and with a plain prompt on the same model."""
+    from haluagent.bench import agent_runs
+
+    options = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, sandbox="none", search="none",
+        adapter=chosen_adapter(adapter, no_adapter),
+    )  # fmt: skip
+    with closing(make_agent(options)) as agent:
+        rows = agent_runs.measure(agent, out, probes=not no_probes, progress=lambda line: typer.echo(line, err=True))
+    typer.echo(agent_runs.table(rows))
 
 
 @app.command()

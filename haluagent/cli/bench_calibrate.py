@@ -25,7 +25,7 @@ def calibrate(
     """Judge labelled pairs with a model, and print the curves of `match` that fit it, or with --answers those of the
     calculator. What cannot be fitted stays as it is in the calibration of the model's adapter."""
     from ..bench import calibrate as judging
-    from ..bench import curve_report, pairs
+    from ..bench import curve_report, pairs, result_pairs
     from ..calibration import calibration_of
     from ..errors import ConfigError
     from ..journal import read_lines
@@ -40,7 +40,7 @@ def calibrate(
     if fit_only is None and data is not None:
         chosen = resolve(model, base_url=base_url, api_key=api_key, adapter=named)
         present = calibration_of(chosen)
-        judging.run(chosen, pairs.make(data, limit), file, progress=lambda line: typer.echo(line, err=True))
+        judging.run(chosen, [*pairs.make(data, limit), *result_pairs.make()], file, progress=lambda line: typer.echo(line, err=True))
     if not file.is_file():
         raise ConfigError(f"{file} does not exist: give the file that `haluagent bench calibrate --out` wrote")
     rows = read_lines(file)

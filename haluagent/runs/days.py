@@ -1,6 +1,7 @@
 """Days and times of day as people write them, in parts: 5 March, 3月5日, 2:30 pm, 下午2点半."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
@@ -16,13 +17,27 @@ _PARTIAL = [
     re.compile(rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?![a-z])", re.I),
 ]
 _CLOCK = re.compile(
-    r"(?<![\d:.-])(?P<hour>[01]?\d|2[0-3])[:：](?P<minute>[0-5]\d)(?::[0-5]\d)?(?:\.\d+)?(?![\d:])\s*(?P<half>[ap]\.?m\b)?"
+    r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])[:：](?P<minute>[0-5]\d)(?::[0-5]\d)?(?:\.\d+)?(?![\d:])\s*(?P<half>[ap]\.?m\b)?"
     r"|(?<![\d:.-])(?P<plain>1[0-2]|[1-9])\s*(?P<am>[ap]\.?m\b)",
     re.I,
 )
 _HAN_CLOCK = re.compile(
     r"(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?\s*(?P<hour>[01]?\d|2[0-3])\s*(?:[点时](?!间)(?P<part>半|(?:\d{1,2})分?)?|[:：](?P<minute>[0-5]\d))"
 )
+_HAN_WORDS = re.compile(
+    r"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)(?P<hour>[一二两三四五六七八九]|十[一二]?)点(?P<part>半|一刻|三刻)?"
+    r"|(?P<alone>[一二两三四五六七八九]|十[一二]?)点(?P<rest>半|一刻|三刻|钟|整))"
+)
+_HAN_HOURS = dict(zip("一 二 三 四 五 六 七 八 九 十 十一 十二 两".split(), [*range(1, 13), 2], strict=True))
+_PARTS = {"半": 30, "一刻": 15, "三刻": 45}
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
+_ENGLISH = re.compile(
+    rf"\b(?:(?P<part>half past|(?:a )?quarter past|(?:a )?quarter to) (?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\b"
+    rf"|(?P<alone>{'|'.join(_HOURS)}|1[0-2]|[1-9]) o['’]clock)"
+    r"(?P<half> (?:in the morning|in the afternoon|in the evening|at night))?",
+    re.I,
+)
+_ZONE = re.compile(r"((?:\dT\d\d:\d\d(?::\d\d)?|:\d\d:\d\d)(?:\.\d+)?)([+-]\d\d:\d\d)")  # and not 9:00-20:00
 _LATE = ("下午", "傍晚", "晚上", "晚")
 
 
@@ -85,8 +100,8 @@ def find_days(text: str) -> list[Day]:
 def find_clocks(text: str) -> list[Clock]:
     """The times of day of a text, in order."""
     found: list[Clock] = []
-    masked = re.sub(r"(?<=\d)T(?=\d\d:)", " ", text)  # 2025-03-05T14:30
-    masked = re.sub(r"(?<=:\d\d)(?:\.\d+)?[+-]\d\d:\d\d", lambda zone: " " * len(zone[0]), masked)
+    masked = _ZONE.sub(lambda zone: zone[1] + " " * len(zone[2]), text)
+    masked = re.sub(r"(?<=\d)T(?=\d\d:)", " ", masked)  # 2025-03-05T14:30
     for match in _HAN_CLOCK.finditer(masked):
         hour, part, half = int(match["hour"]), match["part"], match["half"]
         minute = 30 if part == "半" else int(match["minute"] or (part or "0").rstrip("分"))
@@ -95,6 +110,7 @@ def find_clocks(text: str) -> list[Clock]:
         late = half in _LATE or (half == "中午" and hour < 3)
         hour += 12 * (late and hour < 12)
         found.append(Clock(hour * 60 + minute, not half and 0 < hour <= 12, match.span(), match[0].strip()))
+    found += [*_han_words(masked), *_english_words(masked)]
     for match in _CLOCK.finditer(masked):
         if any(clock.span[0] < match.end() and match.start() < clock.span[1] for clock in found):
             continue
@@ -106,3 +122,22 @@ def find_clocks(text: str) -> list[Clock]:
         twice = not half and 0 < hour <= 12 and not written.startswith("0")
         found.append(Clock(hour * 60 + int(match["minute"] or 0), twice, match.span(), match[0].strip()))
     return sorted(found, key=lambda clock: clock.span)
+
+
+def _han_words(text: str) -> Iterator[Clock]:
+    """晚上十一点半, 三点钟; without a part of the day 三点 may be three points."""
+    for match in _HAN_WORDS.finditer(text):
+        hour, half = _HAN_HOURS[match["hour"] or match["alone"]], match["half"]
+        late = half in _LATE or (half == "中午" and hour < 3)
+        minutes = (hour + 12 * (late and hour < 12)) * 60 + _PARTS.get(match["part"] or match["rest"], 0)
+        yield Clock(minutes, not half, match.span(), match[0])
+
+
+def _english_words(text: str) -> Iterator[Clock]:
+    """Half past eleven, a quarter to ten at night, four o'clock."""
+    for match in _ENGLISH.finditer(text):
+        word, part, half = (match["hour"] or match["alone"]).lower(), (match["part"] or "").lower(), match["half"]
+        hour = int(word) if word.isdigit() else _HOURS.index(word) + 1
+        hour = hour % 12 + 12 * (half is not None and "morning" not in half)
+        minutes = hour * 60 + (0 if not part else 30 if part == "half past" else 15 if part.endswith("past") else -15)
+        yield Clock(minutes % 1440, half is None, match.span(), match[0])

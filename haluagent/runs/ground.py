@@ -52,10 +52,10 @@ async def score_claims(
     evidence, claims, usage = evidence_of(run), extraction.claims, extraction.usage
     of_user = [claim for claim in claims if _OF_USER.search(claim.text) and user.strip()]
     of_results = [claim for claim in claims if claim not in of_user]
-    invented = await asyncio.to_thread(_explain, evidence, of_results, run, user)
+    invented = await asyncio.to_thread(explain, evidence, of_results, run, user)
     scored: dict[Claim, ReportClaim] = {}
     for group, text, places in ((of_results, evidence.text, evidence), (of_user, user, None)):
-        checked, spent = await _judged(agent, run, group, text, language)
+        checked, spent = await _judged(agent, run, group, text, language, of_results=places is not None)
         usage += spent
         scored.update((one.claim, _scored(one, places, invented.get(one.claim, False), settings)) for one in checked)
     return [scored[claim] for claim in claims], usage
@@ -72,7 +72,7 @@ def user_text(run: AgentRun) -> str:
     return "\n".join(turn.text for turn in run.turns if turn.role == "user")
 
 
-def _explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user: str) -> dict[Claim, bool]:
+def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user: str) -> dict[Claim, bool]:
     """Write what the claims derive below the results, and say of each whether it cites what is nowhere in the run. What is
     written is the same for all claims, so that they share the prefix."""
     known = _plain("\n".join([evidence.text, run.system, user, *(call.tool for call in calls_of(run))]))
@@ -102,14 +102,14 @@ def _plain(text: str) -> str:
 
 
 async def _judged(
-    agent: HaluAgent, run: AgentRun, claims: Sequence[Claim], text: str, language: Language
+    agent: HaluAgent, run: AgentRun, claims: Sequence[Claim], text: str, language: Language, *, of_results: bool
 ) -> tuple[list[CheckedClaim], Usage]:
     """The claims checked against one text: all share the prefix that holds it. Without a text each is Neutral, surely."""
     if not claims:
         return [], Usage()
     if not text.strip():
         return [CheckedClaim(claim=claim, label="Neutral", probability=1.0) for claim in claims], Usage()
-    report = await acheck_claims(agent, run.answer, text, claims=claims, language=language)
+    report = await acheck_claims(agent, run.answer, text, claims=claims, language=language, of_results=of_results)
     return list(report.claims), report.usage
 
 

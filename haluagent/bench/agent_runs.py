@@ -1,0 +1,150 @@
+"""The gate over whole agent runs, measured on runs written for it, beside a plain prompt on the same model.
+
+`agent_runs.jsonl` holds runs in pairs, one clean and one with a known fault. A fault is `structural` where stage 1 can tell it
+without a model.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from ..agent import HaluAgent
+from ..errors import ConfigError
+from ..journal import Journal, read_lines
+from ..limits import Budget, Meter
+from ..runs.evidence import evidence_of
+from ..runs.form import parse
+from ..runs.gate import REJECTED, acheck_run
+from ..runs.ground import language_of, user_text
+from ..runs.records import Action, AgentRun
+from ..types import Record, Usage
+from . import simple_prompt
+from .cost import normalised_seconds
+from .scores import auroc
+
+Figures = Sequence[tuple[str, str]]
+
+
+class WrittenRun(Record):
+    """A run with its label: `what` says in words what is wrong with it."""
+
+    id: str
+    kind: str
+    wrong: bool
+    structural: bool
+    what: str
+    run: AgentRun
+
+
+class RunRow(Record):
+    """What was found of a run. `rejected`: stage 1 refused a call. `score` is the overall groundedness in [0, 1], `usage` and
+    `seconds` those of the report; `prompt` is the probability of a fault by the plain prompt, `prompt_usage` its cost."""
+
+    id: str
+    model: str
+    kind: str
+    wrong: bool
+    structural: bool
+    action: Action
+    score: float
+    rejected: bool
+    probes: int
+    usage: Usage
+    seconds: float
+    prompt: float
+    prompt_usage: Usage
+
+
+def written() -> list[WrittenRun]:
+    """The runs of the package."""
+    lines = files(__package__).joinpath("agent_runs.jsonl").read_text("utf-8").splitlines()
+    given = [json.loads(line) for line in lines]
+    return [WrittenRun.model_validate(fields | {"run": parse(fields["run"], fields["id"])}) for fields in given]
+
+
+def measure(agent: HaluAgent, out: Path, *, probes: bool = True, progress: Callable[[str], None] = print) -> list[RunRow]:
+    """Check the runs that `out` does not hold yet and append what was found, one JSON line each; all rows of the file.
+
+    Raises ConfigError where `out` holds those of another model, ModelError where the endpoint failed.
+    """
+    rows = [RunRow.model_validate(fields) for fields in read_lines(out)] if out.exists() else []
+    if other := {row.model for row in rows} - {agent.model.name}:
+        raise ConfigError(f"{out} holds reports of {', '.join(other)}: name another file for {agent.model.name}")
+    missing = [one for one in written() if one.id not in {row.id for row in rows}]
+    with Journal(out) as journal:
+        for position, one in enumerate(missing, start=1):
+            row = agent.wait_for(_one(agent, one, probes))
+            journal.append(row.model_dump_json())
+            rows.append(row)
+            progress(f"{position}/{len(missing)} {one.id}: {row.action}, {row.score:.2f}")
+    return rows
+
+
+async def _one(agent: HaluAgent, one: WrittenRun, probes: bool) -> RunRow:
+    await agent.aprepare()
+    meter = Meter(agent.model, Budget(agent.limits))
+    began = time.monotonic()
+    report = await acheck_run(agent.on(meter), one.run, probes=probes)
+    seconds = time.monotonic() - began
+    evidence = await asyncio.to_thread(evidence_of, one.run)
+    _, prompt, usage, _ = await simple_prompt.judge(
+        agent.model, user_text(one.run), one.run.answer, evidence.text, language_of(one.run)
+    )
+    return RunRow(
+        id=one.id, model=agent.model.name, kind=one.kind, wrong=one.wrong, structural=one.structural, action=report.action,
+        score=report.overall_score, rejected=any(call.status in REJECTED for call in report.tool_call_validations),
+        probes=len(report.consistency_probes), usage=meter.usage, seconds=seconds, prompt=prompt, prompt_usage=usage,
+    )  # fmt: skip
+
+
+def table(rows: Sequence[RunRow]) -> str:
+    """The figures as a table in Markdown: stage 1 on the structural faults, the other stages on the rest."""
+    structural = [row for row in rows if row.structural]
+    rest = [row for row in rows if not row.structural]
+    clean, wrong = ([row for row in rest if row.wrong is value] for value in (False, True))
+    lines = ["| what | figure |", "|---|---|"]
+    lines += [f"| {name} | {value} |" for name, value in (*_of_calls(structural, clean), *_of_answers(clean, wrong), *_cost(rest))]
+    return "\n".join(lines)
+
+
+def _of_calls(structural: Sequence[RunRow], clean: Sequence[RunRow]) -> Figures:
+    return [
+        ("structural faults found by stage 1", _share(row.rejected for row in structural)),
+        ("clean runs that stage 1 refused", _share(row.rejected for row in clean)),
+    ]
+
+
+def _of_answers(clean: Sequence[RunRow], wrong: Sequence[RunRow]) -> Figures:
+    """Of the runs whose fault, if any, is in the answer."""
+    found: list[tuple[str, str]] = []
+    for action in ("emit", "revise", "block"):
+        counts = [_share(row.action == action for row in group) for group in (clean, wrong)]
+        found.append((f"{action}: clean runs, wrong runs", ", ".join(counts)))
+    labels = [row.wrong for row in (*clean, *wrong)]
+    if len(set(labels)) == 2:
+        found.append(("AUROC of the overall score", f"{auroc(labels, [1 - row.score for row in (*clean, *wrong)]):.3f}"))
+        found.append(("AUROC of the plain prompt", f"{auroc(labels, [row.prompt for row in (*clean, *wrong)]):.3f}"))
+    said = [_share(row.prompt > 0.5 for row in group) for group in (clean, wrong)]
+    found.append(("fault by the plain prompt: clean runs, wrong runs", ", ".join(said)))
+    return found
+
+
+def _cost(rows: Sequence[RunRow]) -> Figures:
+    if not rows:
+        return []
+    own, prompt = (
+        sum(normalised_seconds(usage) for usage in usages) / len(rows)
+        for usages in ((row.usage for row in rows), (row.prompt_usage for row in rows))
+    )
+    return [
+        ("normalised seconds a report, plain prompt", f"{own:.1f}, {prompt:.1f}"),
+        ("seconds a report, median", f"{sorted(row.seconds for row in rows)[len(rows) // 2]:.1f}"),
+    ]
+
+
+def _share(values: Iterable[bool]) -> str:
+    given = list(values)
+    return f"{sum(given)} of {len(given)}"
