@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from .types import Language, Record
 
-Wording = Literal["answer", "statement", "consistency", "results"]
+Wording = Literal["answer", "statement", "consistency", "results", "reasons"]
 MENTIONED: tuple[Wording, ...] = ("answer", "statement")  # wordings that have a threshold of "the text says enough"
 
 
@@ -52,7 +52,8 @@ class Calibration(Record):
     with the one that is judged. `mentions` are the mean log-odds above which a text says enough to answer a question, or to
     decide a statement; `claims` those above which a sentence is held for a claim. `answer_asked_as` is the wording in which
     a response of one sentence is put. Where `match` has no curves for `results` (a statement held against what tools
-    returned), they are those for `statement`.
+    returned), they are those for `statement`; where it has none for `reasons` (a judgement after reasons that the model wrote),
+    the log-odds are taken as they are.
     """
 
     match: dict[str, MatchCurve]
@@ -72,7 +73,8 @@ class Calibration(Record):
         match = filled["match"]
         if isinstance(match, dict):
             of_results = {f"results:{name}": match[key] for name in _LANGUAGES if (key := f"statement:{name}") in match}
-            filled["match"] = of_results | match
+            after_reasons = {f"reasons:{name}": {"lean": 0.0, "slope": 1.0} for name in _LANGUAGES}
+            filled["match"] = of_results | after_reasons | match
         return filled
 
     @model_validator(mode="after")

@@ -347,10 +347,13 @@ def test_recorded_judgements_are_compared_with_the_adapter_they_were_made_with(
 # The command -----------------------------------------------------------------------------------------------------
 
 
+REASONS = '{"REASONING": ["response: it stands in Faro; reference: it stands in Faro"], "SCORE": "PASS"}'
+
+
 @pytest.fixture
 def command(scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """`haluagent bench calibrate` with a scripted model and these pairs."""
-    monkeypatch.setattr("haluagent.models.config.resolve", lambda *args, **more: scripted(choose=truthful))
+    monkeypatch.setattr("haluagent.models.config.resolve", lambda *args, **more: scripted(lambda messages: REASONS, choose=truthful))
     monkeypatch.setattr("haluagent.bench.pairs.make", lambda directory, limit: pairs(12)[: 8 * limit])
 
     def run(*arguments: str) -> Any:
@@ -368,6 +371,7 @@ def test_the_whole_command(command: Any, tmp_path: Path) -> None:
     assert "| answer | en | 24 | 24 | 1.000 | 100 % | 0 % | " in result.stdout
     figures = next(line for line in result.stdout.splitlines() if line.startswith("| answer | en | 24")).split(" | ")
     assert figures[5] == "1.000", "AUROC of a model that knows"
+    assert "| reasons | en | 6 | " in result.stdout and "| results | zh | 98 | " in result.stdout
     assert printed(result.stdout).curve("answer", "en") != EMBEDDED.curve("answer", "en")
     again = command("--fit-only", str(out))
     assert again.exit_code == 0 and again.stdout in result.stdout

@@ -14,6 +14,8 @@ from typing import Any
 from ..around import Around
 from ..calibration import EMBEDDED, Calibration
 from ..errors import ConfigError
+from ..faithfulness.case import Case
+from ..faithfulness.judge import reason
 from ..journal import Journal, read_lines
 from ..limits import Budget, Limits, Meter
 from ..models import adapters
@@ -23,6 +25,7 @@ from ..standalone import complete, judged_as_it_is
 from ..task import make_task
 from ..tools import default_registry
 from ..tools._agreement import agreement
+from ..tools._calibration import Judgement
 from ..tools._judge import ask, mentions, weigh, wording_of
 from ..tools._passages import missing_numbers
 from ..tools._words import words
@@ -70,6 +73,8 @@ async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callabl
 
 async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]:
     meter = Meter(_Remembering(model), Budget(Limits()))
+    if pair.use == "reasons":
+        return await _reasoned(pair, meter)
     context = await _context(pair, meter, registry)
     sentence = context.sentences[-1]
     text = pair.reference or pair.before or pair.question
@@ -87,6 +92,15 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
         row["mentions"] = await mentions(context, None if wording == "answer" else sentence, text)
         row["found"] = (await web_search.run(context, sentence=sentence, query=pair.question)).label
     return row
+
+
+async def _reasoned(pair: Pair, model: Meter) -> dict[str, Any]:
+    """The judgement of the mode `judge` of faithfulness, after what the model wrote as its reasons."""
+    case = Case(pair.question, pair.claim, pair.reference, pair.reference, pair.language, 0.5, model)
+    judged = (await reason(case)).judged or Judgement(0.5, silent=True)
+    row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
+    row |= {"model": model.name, "claim": pair.claim, "wording": "reasons", "overlap": _overlap(pair.claim, pair.reference)}
+    return row | {"odds": judged.odds, "familiar": False, "silent": judged.silent, "missing": []}
 
 
 async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:

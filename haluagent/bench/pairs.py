@@ -19,7 +19,7 @@ from .passages import Passage, Search
 
 SEED = 2018
 
-Use = Literal["answer", "statement", "consistency", "search", "results"]
+Use = Literal["answer", "statement", "consistency", "search", "results", "reasons"]
 USES: tuple[Use, ...] = ("answer", "statement", "consistency", "search")  # of published passages
 
 
@@ -29,7 +29,7 @@ class Pair(Record):
     `group` names the passage that it was made from. `reference` is the text; where it is empty (`consistency`) that is
     `before`, the response before the claim, or else the question. `wrong` says that the claim is at odds with its
     passage. In the use `search` the reference is another text of the same topic, and decides nothing; in `results` it is
-    what a tool returned, as `runs.evidence` reads it. A passage with all of its pairs is in `half` 0 or 1, so that one
+    what a tool returned, as `runs.evidence` reads it; `reasons` are pairs that are judged after reasons. A passage with all of its pairs is in `half` 0 or 1, so that one
     half can test what was fitted to the other.
     """
 
@@ -72,6 +72,15 @@ def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, in
                 yield pair
         if all(count[use] >= most[use] for use in most):
             return
+
+
+def reasoned(known: Sequence[Pair], limit: int) -> list[Pair]:
+    """At most `limit` of the pairs for each language that a document decides, to be judged after reasons."""
+    found: list[Pair] = []
+    for language in passages.LANGUAGES:
+        own = [pair for pair in known if pair.language == language and pair.use == "answer"][:limit]
+        found += [pair.model_copy(update={"id": f"{pair.id}:reasons", "use": "reasons"}) for pair in own]
+    return found
 
 
 def digest(name: str) -> bytes:

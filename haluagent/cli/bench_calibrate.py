@@ -40,7 +40,9 @@ def calibrate(
     if fit_only is None and data is not None:
         chosen = resolve(model, base_url=base_url, api_key=api_key, adapter=named)
         present = calibration_of(chosen)
-        judging.run(chosen, [*pairs.make(data, limit), *result_pairs.make()], file, progress=lambda line: typer.echo(line, err=True))
+        made = pairs.make(data, limit)
+        every = [*made, *pairs.reasoned(made, limit // 2), *result_pairs.make()]
+        judging.run(chosen, every, file, progress=lambda line: typer.echo(line, err=True))
     if not file.is_file():
         raise ConfigError(f"{file} does not exist: give the file that `haluagent bench calibrate --out` wrote")
     rows = read_lines(file)

@@ -3,8 +3,9 @@
 import json
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from ..calibration import MatchCurve
+from ..calibration import calibration_of
 from ..prompts import Conversation, conversation, fence
 from ..protocols import Message
 from ..tokens import clip
@@ -24,7 +25,6 @@ BULLETS, PART_CHARACTERS = 4, 70
 
 # Each point has both sides: a small model that has to write them down looks at them.
 _SIDES: dict[Language, tuple[str, str]] = {"en": ("response: ", "; reference: "), "zh": ("回复：", "；资料：")}
-_UNBENT = MatchCurve(lean=0.0, slope=1.0)  # the log-odds as they are, a mean of both orders
 _APART: dict[Language, str] = {
     "en": "after these reasons the model wrote {written}; by its probabilities it is {verdict}",
     "zh": "模型在这些理由之后写了 {written}；按概率则是 {verdict}",
@@ -44,21 +44,18 @@ def grammar(language: Language) -> str:
 
 
 async def by_reasons(case: Case) -> Finding:
-    """The model's reasons, and the probability of FAIL: by the log-odds that it gives after these reasons, and those of the
-    mode `fast`, half each. Small models reason badly: alone, the first says little. Where the server gives no
-    probabilities the score is 1 or 0, by the SCORE that was written.
+    """The model's reasons, and the probability of FAIL: by the calibrated log-odds that it gives after these reasons, and
+    those of the mode `fast`, half each. Small models reason badly: alone, the first may say little. Where the server gives
+    no probabilities the score is 1 or 0, by the SCORE that was written.
 
     A document that is longer than the model's context is read in part. Undecided where the reply has no SCORE.
     Raises ModelError and BudgetExceeded.
     """
-    question, answer, document, coverage = _fitted(case, case.model.context - ANSWER_TOKENS - MARGIN)
-    asked = conversation("faithful", case.language, question=question, reference=document, response=answer)
-    generation = await case.model.generate(asked, grammar=grammar(case.language), max_tokens=ANSWER_TOKENS)
-    reply = read(generation.text)
-    if reply.score is None:
-        return _unreadable(generation.text, reply)
+    reasoned = await reason(case)
+    reply, again, coverage = reasoned.reply, reasoned.judged, reasoned.coverage
+    if again is None:
+        return _unreadable(reasoned.text, reply)
     notes, rest = list(reply.reasoning), unread(coverage, case.language)
-    again = await _judged_again(case, asked, reply)
     if not again.calibrated:
         return _as_written(reply, coverage, rest)
     compared = await by_choice(case)
@@ -71,6 +68,26 @@ async def by_reasons(case: Case) -> Finding:
     if verdict != reply.score:
         notes.append(_APART[case.language].format(written=reply.score, verdict=verdict))
     return Finding(score, verdict, (*notes, *rest), compared.evidence, coverage)
+
+
+class Reasoned(NamedTuple):
+    """What the model wrote, `text` as it stands and `reply` as it is read; how far it holds the answer for faithful after its
+    reasons, None where it wrote no score; and the share of the document that it was shown."""
+
+    text: str
+    reply: Reply
+    judged: Judgement | None
+    coverage: float
+
+
+async def reason(case: Case) -> Reasoned:
+    """Have the model write its reasons, and judge after them. Raises ModelError and BudgetExceeded."""
+    question, answer, document, coverage = _fitted(case, case.model.context - ANSWER_TOKENS - MARGIN)
+    asked = conversation("faithful", case.language, question=question, reference=document, response=answer)
+    generation = await case.model.generate(asked, grammar=grammar(case.language), max_tokens=ANSWER_TOKENS)
+    reply = read(generation.text)
+    judged = None if reply.score is None else await _judged_again(case, asked, reply)
+    return Reasoned(generation.text, reply, judged, coverage)
 
 
 async def by_template(case: Case, template: Template) -> Finding:
@@ -115,7 +132,8 @@ async def _judged_again(case: Case, asked: Conversation, reply: Reply) -> Judgem
         choice = await case.model.choose(messages, ["A", "B"])
         yes.append(choice.probabilities["B" if turned else "A"])
         scored = scored and choice.calibrated
-    return judgement(yes[0], yes[1], _UNBENT, scored=scored)
+    curve = calibration_of(case.model).curve("reasons", case.language)
+    return judgement(yes[0], yes[1], curve, scored=scored)
 
 
 def _as_written(reply: Reply, coverage: float, rest: list[str]) -> Finding:
