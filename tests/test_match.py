@@ -209,6 +209,28 @@ def test_a_number_that_is_not_in_the_reference_caps_the_support(
     assert call(known).label == "supported"
 
 
+TOWERS = "The old tower is 25 metres high, the new one 27 metres."
+
+
+@pytest.mark.parametrize(
+    ("claim", "read_too"),
+    [
+        ("Together the towers are 25 + 27 = 52 metres high.", "\n25 + 27 = 52"),
+        ("Together the towers are 25 + 27 = 54 metres high.", ""),  # wrong
+        ("Together the towers are 30 + 22 = 52 metres high.", ""),  # of other numbers
+    ],
+)
+def test_a_right_sum_over_the_numbers_of_the_reference_is_read_with_it(
+    scripted: Any, make_context: Any, claim: str, read_too: str
+) -> None:
+    model = scripted(choose=believes(0.9))
+    result = call(make_context("How high are the towers?", f"Yes. {claim}", reference=TOWERS, model=model), index=2)
+    texts = {re.findall(r"<reference>\n(.*?)\n</reference>", prompt(messages), re.S)[0] for messages in model.seen}
+    assert texts == {TOWERS + read_too}
+    assert (result.label == "supported") == bool(read_too)
+    assert all(one.span is None or one.span[1] <= len(TOWERS) for one in result.evidence)
+
+
 @pytest.mark.parametrize(
     ("language", "response", "says"),
     [("en", "Mozart composed operas.", "the reference says nothing about this"), ("zh", "莫扎特写歌剧。", "参考资料没有提到这件事")],

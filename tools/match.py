@@ -1,5 +1,6 @@
 """`match`: a sentence compared with the reference, the question, or the rest of the response."""
 
+import asyncio
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -8,8 +9,10 @@ from ..errors import ToolError
 from ..protocols import ToolContext
 from ..registry import Demo, tool
 from ..types import Label, Sentence, Span, ToolResult
+from ._equations import find_equations
 from ._instructions import without_orders
 from ._judge import WINDOW_TOKENS, Reading, Source, ask, weigh, wording_of
+from ._known import USUAL_CONSTANTS, foreign_numbers
 from ._passages import best_windows, quoted
 from ._words import words
 
@@ -136,6 +139,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
     support it, so where the reference was not read whole, "contradicted" takes a window that is about what the sentence
     is about: one with most of its words.
+    Right sums of the sentence over its numbers are read with it, since they follow from it.
     What stands in it word for word needs no judgement. Raises ToolError where there is no reference.
     """
     reference = context.reference
@@ -146,9 +150,10 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
         return Comparison("supported", QUOTED, span, ((0, len(reference)),), readable)
     about = f"{context.question} {sentence.claim}"
     spans, whole = best_windows(reference, about, WINDOWS, WINDOW_TOKENS, context.model.count_tokens)
-    judged = [await ask(context, sentence, readable[slice(*span)], wording_of(context)) for span in spans]
+    sums = await asyncio.to_thread(_sums, sentence.claim, readable, context.question)
+    judged = [await ask(context, sentence, readable[slice(*span)] + sums, wording_of(context)) for span in spans]
     best, place = max(zip(judged, spans, strict=True))
-    reading = await weigh(context, sentence, readable[slice(*place)], best, readable)
+    reading = await weigh(context, sentence, readable[slice(*place)] + sums, best, readable + sums)
     label: Label | None = None
     absent = False
     if reading.supported > SUPPORTED:
@@ -181,6 +186,13 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
         share = sum(end - start for start, end in found.read) / len(reference)
         note += texts["unread"].format(share=min(max(share, 0.01), 0.99))  # neither none of it nor all
     return result.model_copy(update={"read": found.read, "observation": result.observation + note})
+
+
+def _sums(claim: str, text: str, question: str) -> str:
+    """The equations of a claim that hold and whose numbers stand in the text or the question, as lines to be read after it."""
+    right = [equation for equation in find_equations(claim) if equation.holds]
+    known = [one for one in right if not foreign_numbers(one.computed, [text, question], USUAL_CONSTANTS)]
+    return "".join(f"\n{one.computed} = {one.stated}" for one in known)
 
 
 def _is_about(claim: str, text: str, spans: list[Span]) -> bool:
