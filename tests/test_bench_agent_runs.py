@@ -13,7 +13,7 @@ from haluagent.types import Usage
 
 
 def row(wrong: bool, action: str, score: float, **more: Any) -> RunRow:
-    given = {"id": "r", "model": "m", "kind": "k", "structural": False, "rejected": False, "probes": 0, "seconds": 1.0, "prompt": 0.5}
+    given = {"id": "r", "model": "m", "kind": "k", "structural": False, "flagged": False, "probes": 0, "seconds": 1.0, "prompt": 0.5}
     given |= {"usage": Usage(prompt_tokens=64, generated_tokens=12), "prompt_usage": Usage(prompt_tokens=128)}
     return RunRow.model_validate(given | {"wrong": wrong, "action": action, "score": score} | more)
 
@@ -21,11 +21,11 @@ def row(wrong: bool, action: str, score: float, **more: Any) -> RunRow:
 def test_the_table_counts_structural_faults_by_stage_1_and_the_rest_by_their_action() -> None:
     rows = [
         row(False, "emit", 0.9, prompt=0.9), row(False, "revise", 0.5), row(True, "block", 0.1, prompt=0.1), row(True, "emit", 0.95),
-        row(True, "revise", 0.9, structural=True, rejected=True), row(True, "emit", 0.9, structural=True),
+        row(True, "revise", 0.9, structural=True, flagged=True), row(True, "emit", 0.9, structural=True),
     ]  # fmt: skip
     said = table(rows)
     assert "| structural faults found by stage 1 | 1 of 2 |" in said
-    assert "| clean runs that stage 1 refused | 0 of 2 |" in said
+    assert "| clean runs that stage 1 flagged | 0 of 2 |" in said
     assert "| emit: clean runs, wrong runs | 1 of 2, 1 of 2 |" in said and "| block: clean runs, wrong runs | 0 of 2, 1 of 2 |" in said
     assert "| AUROC of the overall score | 0.500 |" in said and "| AUROC of the plain prompt | 0.125 |" in said
     assert "| normalised seconds a report, plain prompt | 2.0, 2.0 |" in said
@@ -43,7 +43,7 @@ def test_a_measurement_goes_on_where_it_was_stopped(
         out.write_text("".join(kept[:3]))
         assert [again.id for again in measure(agent, out, probes=False, progress=said.append)] == [one.id for one in few]
     assert [one.id for one in rows] == [one.id for one in few] and len(said) == 5
-    assert [one.rejected for one in rows] == [one.structural for one in few]
+    assert [one.flagged for one in rows] == [one.structural for one in few]
     assert all(one.usage.calls > 0 and one.prompt_usage.calls == 1 for one in rows)
     other = scripted()
     other.name = "another"

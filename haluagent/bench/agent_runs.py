@@ -17,7 +17,7 @@ from ..journal import Journal, read_lines
 from ..limits import Budget, Meter
 from ..runs.evidence import evidence_of
 from ..runs.form import parse
-from ..runs.gate import REJECTED, acheck_run
+from ..runs.gate import acheck_run
 from ..runs.ground import language_of, user_text
 from ..runs.records import Action, AgentRun
 from ..types import Record, Usage
@@ -40,7 +40,7 @@ class WrittenRun(Record):
 
 
 class RunRow(Record):
-    """What was found of a run. `rejected`: stage 1 refused a call. `score` is the overall groundedness in [0, 1], `usage` and
+    """What was found of a run. `flagged`: stage 1 found a call that is not valid. `score` is the overall groundedness in [0, 1], `usage` and
     `seconds` those of the report; `prompt` is the probability of a fault by the plain prompt, `prompt_usage` its cost."""
 
     id: str
@@ -50,7 +50,7 @@ class RunRow(Record):
     structural: bool
     action: Action
     score: float
-    rejected: bool
+    flagged: bool
     probes: int
     usage: Usage
     seconds: float
@@ -95,7 +95,7 @@ async def _one(agent: HaluAgent, one: WrittenRun, probes: bool) -> RunRow:
     )
     return RunRow(
         id=one.id, model=agent.model.name, kind=one.kind, wrong=one.wrong, structural=one.structural, action=report.action,
-        score=report.overall_score, rejected=any(call.status in REJECTED for call in report.tool_call_validations),
+        score=report.overall_score, flagged=any(call.status != "valid" for call in report.tool_call_validations),
         probes=len(report.consistency_probes), usage=meter.usage, seconds=seconds, prompt=prompt, prompt_usage=usage,
     )  # fmt: skip
 
@@ -112,8 +112,8 @@ def table(rows: Sequence[RunRow]) -> str:
 
 def _of_calls(structural: Sequence[RunRow], clean: Sequence[RunRow]) -> Figures:
     return [
-        ("structural faults found by stage 1", _share(row.rejected for row in structural)),
-        ("clean runs that stage 1 refused", _share(row.rejected for row in clean)),
+        ("structural faults found by stage 1", _share(row.flagged for row in structural)),
+        ("clean runs that stage 1 flagged", _share(row.flagged for row in clean)),
     ]
 
 
