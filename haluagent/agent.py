@@ -160,6 +160,12 @@ class HaluAgent:
         other.model = model
         return other
 
+    def within(self, limits: Limits) -> "HaluAgent":
+        """The same agent with other limits."""
+        other = self._copy()
+        other.limits = limits
+        return other
+
     def _copy(self) -> "HaluAgent":
         other = copy.copy(self)
         other._loop, other._loop_lock = None, threading.Lock()
@@ -193,7 +199,8 @@ class HaluAgent:
         chosen = languages.choose(language, question, response)
         start = self._start(question, response, reference, chosen)
         await self.aprepare()
-        return await start(emit).run()
+        run = await asyncio.to_thread(start, emit)  # a long text takes seconds to cut
+        return await run.run()
 
     def prepare(self) -> None:
         """Load an engine that is not up yet: this may take seconds, and a download the first time. Else the first

@@ -1,6 +1,7 @@
 """What a found passage says of a sentence. A passage that does not say it mostly says nothing of it, so a low judgement
 alone contradicts nothing: it takes a passage about the same that says enough to decide (docs/calibration.md)."""
 
+import asyncio
 import re
 from dataclasses import dataclass
 
@@ -78,9 +79,10 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     source = Source("web_search", text, result.url, result.offset if result.text is not None else None)
     if span := quoted(sentence.text, text):
         return Found(result, source, span, QUOTED)
-    readable = without_orders(text)
+    readable = await asyncio.to_thread(without_orders, text)  # a long page takes seconds
     about = f"{sentence.claim} {context.question}"
-    (place,), _ = best_windows(readable, about, 1, PASSAGE_TOKENS, context.model.count_tokens)
+    count = context.model.count_tokens
+    (place,), _ = await asyncio.to_thread(best_windows, readable, about, 1, PASSAGE_TOKENS, count)
     window = readable[slice(*place)]
     judged = await ask(context, sentence, window, wording_of(context))
     supported, anew, agrees = judged.supported, "", None

@@ -145,11 +145,12 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
-    readable = read_without_orders(reference)
+    readable = await asyncio.to_thread(read_without_orders, reference)  # a long one takes seconds
     if span := quoted(sentence.text, reference):
         return Comparison("supported", QUOTED, span, ((0, len(reference)),), readable)
     about = f"{context.question} {sentence.claim}"
-    spans, whole = best_windows(reference, about, WINDOWS, WINDOW_TOKENS, context.model.count_tokens)
+    count = context.model.count_tokens
+    spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
     sums = await asyncio.to_thread(_sums, sentence.claim, readable, context.question)
     judged = [await ask(context, sentence, readable[slice(*span)] + sums, wording_of(context)) for span in spans]
     best, place = max(zip(judged, spans, strict=True))

@@ -118,7 +118,7 @@ async def acheck_claims(
         extraction = await extract(agent, response, question, format=format, language=chosen)
         stated, usage, errors = extraction.claims, extraction.usage, [extraction.error]
     else:
-        stated = given_claims(claims, response)
+        stated = await asyncio.to_thread(given_claims, claims, response)
     budget = Budget(agent.limits)
     meter = Meter(agent.model, budget)
     if stated and judge.asks_model:

@@ -40,8 +40,8 @@ class JointChecker:
     asks_model = True
 
     async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
-        text = work.passages[passage]
-        readable = read_without_orders(text)
+        text, count = work.passages[passage], work.context.model.count_tokens
+        readable = await asyncio.to_thread(read_without_orders, text)
         if not readable.strip():
             return [Finding("Neutral", read=((0, len(text)),)) for _ in claims]
         found: dict[int, Finding] = {}  # by the place of a claim in `claims`
@@ -51,7 +51,7 @@ class JointChecker:
                 there = cite(work.passages, passage, readable, place, claim.claim)
                 found[at] = Finding("Entailment", QUOTED, there, ((0, len(text)),))
             else:
-                spans, _ = best_windows(readable, claim.claim, WINDOWS, WINDOW_TOKENS, work.context.model.count_tokens)
+                spans, _ = await asyncio.to_thread(best_windows, readable, claim.claim, WINDOWS, WINDOW_TOKENS, count)
                 for span in spans:
                     wanted[span].append(at)
 

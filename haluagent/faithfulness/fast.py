@@ -1,5 +1,6 @@
 """The mode `fast`: the calibrated judgement of `match` alone, two scored choices a window, nothing generated."""
 
+import asyncio
 import math
 from dataclasses import replace
 
@@ -47,7 +48,7 @@ async def by_choice(case: Case) -> Finding:
         return Finding(1 - QUOTED, case.verdict(1 - QUOTED), (texts["quoted"],), (evidence,))
     count = case.model.count_tokens
     about = f"{case.question} {case.answer}"
-    spans, whole = best_windows(case.readable, about, WINDOWS, WINDOW_TOKENS, count)
+    spans, whole = await asyncio.to_thread(best_windows, case.readable, about, WINDOWS, WINDOW_TOKENS, count)
     claim = Sentence(index=0, text=case.answer, span=(0, len(case.answer)))
     # Without sentences it stands for a statement, so that `weigh` looks at its numbers and generates nothing.
     context = ToolContext(case.question, case.answer, case.language, (), case.model, reference=case.document)

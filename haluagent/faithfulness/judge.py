@@ -1,5 +1,6 @@
 """The mode `judge`: reasons first, then PASS or FAIL, as JSON (Lynx, Ravi et al. 2024, appendix A), in words of our own."""
 
+import asyncio
 import json
 import math
 from collections.abc import Sequence
@@ -82,7 +83,7 @@ class Reasoned(NamedTuple):
 
 async def reason(case: Case) -> Reasoned:
     """Have the model write its reasons, and judge after them. Raises ModelError and BudgetExceeded."""
-    question, answer, document, coverage = _fitted(case, case.model.context - ANSWER_TOKENS - MARGIN)
+    question, answer, document, coverage = await asyncio.to_thread(_fitted, case, case.model.context - ANSWER_TOKENS - MARGIN)
     asked = conversation("faithful", case.language, question=question, reference=document, response=answer)
     generation = await case.model.generate(asked, grammar=grammar(case.language), max_tokens=ANSWER_TOKENS)
     reply = read(generation.text)
@@ -94,7 +95,7 @@ async def by_template(case: Case, template: Template) -> Finding:
     """The verdict that a model gives to a prompt of its publisher, sent as one message; the score is 1 for FAIL, 0 for
     PASS. Undecided where the reply has no SCORE. Raises ModelError and BudgetExceeded."""
     room = case.model.context - FREE_TOKENS - MARGIN // 4 - case.model.count_tokens(template.fixed)
-    question, answer, document, coverage = _fitted(case, room)
+    question, answer, document, coverage = await asyncio.to_thread(_fitted, case, room)
     content = template.fill(fence(question), fence(document), fence(answer))
     generation = await case.model.generate([Message(role="user", content=content)], max_tokens=FREE_TOKENS)
     reply = read(generation.text)

@@ -83,7 +83,8 @@ async def _ask(
 ) -> ConsistencyProbe:
     count = agent.model.count_tokens
     gapped = claim if part is None else claim[: part.span[0]] + GAP + claim[part.span[1] :]
-    windows, _ = best_windows(text, gapped, max(1, (agent.model.context - 800) // (2 * WINDOW_TOKENS)), WINDOW_TOKENS, count)
+    most = max(1, (agent.model.context - 800) // (2 * WINDOW_TOKENS))
+    windows, _ = await asyncio.to_thread(best_windows, text, gapped, most, WINDOW_TOKENS, count)
     evidence = "\n".join(text[slice(*window)] for window in windows)
     model, answers = Meter(agent.model, Budget(agent.limits)), []
     for turn in range(settings.probes):
