@@ -100,6 +100,18 @@ class Tool:
             parts.append(f"{name}?" if optional else name)
         return f"{self.name}({', '.join(parts)})"
 
+    def schema(self, sentences: Sequence[str] = ()) -> dict[str, Any]:
+        """The JSON Schema of a call's arguments as the model writes them: it points to a sentence by its name, one of
+        `sentences` where these are known."""
+        schema = self.arguments.model_json_schema()
+        schema.pop("$defs", None)
+        if "sentence" in self.parameters:
+            optional = self.parameters["sentence"].default is None
+            named = {"enum": [*sentences, *([None] if optional else [])]}
+            of_any = {"type": ["string", "null"] if optional else "string", "pattern": r"^S\d+$"}
+            schema["properties"]["sentence"] = named if sentences else of_any
+        return schema
+
 
 def tool(
     *,

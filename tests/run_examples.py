@@ -59,6 +59,20 @@ SPANS = [
 ]  # fmt: skip
 
 EXAMPLES: dict[str, Any] = {
+    "detection": {
+        "question": ASKED,
+        "response": "Osk has 21 degrees.",
+        "language": "en",
+        "hallucination": None,
+        "score": 0.5,
+        "sentences": [
+            {"sentence": {"index": 1, "text": "Osk has 21 degrees.", "span": [0, 19]}, "label": "unverified", "reason": "no search"}
+        ],
+        "steps": [
+            {"sentence": 1, "thought": LOOK, "call": {"name": "web_search", "arguments": {"sentence": "S1", "query": "Osk degrees"}},
+             "result": None, "error": "there is no search"}
+        ],
+    },
     "openai": {
         "tools": [{"type": "function", "function": FUNCTION}],
         "messages": [

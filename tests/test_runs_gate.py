@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from haluagent import HaluAgent
 from haluagent.errors import ConfigError, ModelError
 from haluagent.protocols import Message
-from haluagent.runs import calls
+from haluagent.runs import gate
 from haluagent.runs.gate import GateSettings, acheck_run, add_probes, check_run, decide
 from haluagent.runs.probe import agrees, diverges, needs_probe, probe
 from haluagent.runs.records import (
@@ -217,6 +217,6 @@ SHARED = HaluAgent(Broken(), sandbox="none", search="none")  # type: ignore[arg-
 
 
 def test_the_first_stage_is_that_of_the_package(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "validate_calls", lambda run: tuple(judged("invalid")))
+    monkeypatch.setattr(gate, "validate_calls", lambda run: tuple(judged("invalid")))
     with HaluAgent(scripted(), sandbox="none", search="none") as agent:
         assert check_run(agent, a_run([a_call()], task="creative")).action == "revise"

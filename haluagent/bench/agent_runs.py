@@ -40,8 +40,9 @@ class WrittenRun(Record):
 
 
 class RunRow(Record):
-    """What was found of a run. `flagged`: stage 1 found a call that is not valid. `score` is the overall groundedness in [0, 1], `usage` and
-    `seconds` those of the report; `prompt` is the probability of a fault by the plain prompt, `prompt_usage` its cost."""
+    """What was found of a run. `flagged`: stage 1 found a call that is not valid. `score` is the overall groundedness in
+    [0, 1], `usage` and `seconds` those of the report; `prompt` is the probability of a fault by the plain prompt,
+    `prompt_usage` its cost."""
 
     id: str
     model: str

@@ -26,11 +26,11 @@ USES: tuple[Use, ...] = ("answer", "statement", "consistency", "search")  # of p
 class Pair(Record):
     """A claim, and the text that it is compared with.
 
-    `group` names the passage that it was made from. `reference` is the text; where it is empty (`consistency`) that is
-    `before`, the response before the claim, or else the question. `wrong` says that the claim is at odds with its
-    passage. In the use `search` the reference is another text of the same topic, and decides nothing; in `results` it is
-    what a tool returned, as `runs.evidence` reads it; `reasons` are pairs that are judged after reasons. A passage with all of its pairs is in `half` 0 or 1, so that one
-    half can test what was fitted to the other.
+    `group` names the passage that it was made from. `reference` is the text; where it is empty (`consistency`) that
+    is `before`, the response before the claim, or else the question. `wrong` says that the claim is at odds with its
+    passage. In the use `search` the reference is another text of the same topic, and decides nothing; in `results` it
+    is what a tool returned, as `runs.evidence` reads it; `reasons` are pairs that are judged after reasons. A passage
+    with all of its pairs is in `half` 0 or 1, so that one half can test what was fitted to the other.
     """
 
     id: str

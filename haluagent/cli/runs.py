@@ -31,7 +31,7 @@ REJECTED = ("invalid", "fabricated", "never_called")
 
 app = typer.Typer(help="Check whole runs of agents: their tool calls and their answers.", no_args_is_help=True)
 
-Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel"]
+Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]
 Task = Literal["factual", "high_stakes", "creative"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from .claimed import claimed_calls
 from .entities import Entity, entities, leaves
 from .records import AgentRun, ToolCallValidation, ToolSpec, ToolUse
-from .schema_check import MAX_ERRORS, schema_errors
+from .schema_check import MAX_ERRORS, Patience, schema_errors
 from .sources import Sources
 
 _EXAMPLES = re.compile(
@@ -39,7 +39,7 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     sources.add(run.system)
     made: list[ToolCallValidation] = []
     before: list[ToolUse] = []
-    proposed = ""
+    proposed, patience = "", Patience()
     for turn in run.turns:
         if turn.role == "user":
             sources.add(turn.text)
@@ -49,7 +49,7 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
         proposed = turn.text
         for call in turn.calls:
             invented = list(_invented(call, tools.get(call.tool), sources))
-            made.append(_validated(call, tools, invented, before, offered=bool(run.tools)))
+            made.append(_validated(call, tools, invented, before, patience, offered=bool(run.tools)))
             before.append(call)
             if call.result:
                 sources.add(_without(call.result, invented), clock=_CLOCK.search(call.tool) is not None)
@@ -57,7 +57,13 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
 
 
 def _validated(
-    call: ToolUse, tools: dict[str, ToolSpec], invented: Sequence[Entity], before: Sequence[ToolUse], *, offered: bool
+    call: ToolUse,
+    tools: dict[str, ToolSpec],
+    invented: Sequence[Entity],
+    before: Sequence[ToolUse],
+    patience: Patience,
+    *,
+    offered: bool,
 ) -> ToolCallValidation:
     def found(status: Any, *errors: str) -> ToolCallValidation:
         return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=errors)
@@ -68,7 +74,7 @@ def _validated(
         return found("invalid", "the run does not say which tools were offered: record them", *unknown)
     if call.tool not in tools:
         return found("invalid", f"there is no tool {call.tool!r}", *unknown)
-    if errors := schema_errors(tools[call.tool], call.arguments):
+    if errors := schema_errors(tools[call.tool], call.arguments, patience):
         return found("invalid", *errors, *unknown)
     if unknown:
         return found("fabricated", *unknown)

@@ -10,14 +10,15 @@ from pydantic import ValidationError
 from ..errors import ConfigError
 from ..types import Record
 from .convert_anthropic import from_anthropic
+from .convert_detection import from_detection
 from .convert_langgraph import from_langgraph
 from .convert_openai import from_openai_chat, from_openai_responses
 from .convert_otel import from_otel
 from .records import AgentRun, HallucinationReport
 
 __all__ = [
-    "SOURCES", "convert", "from_anthropic", "from_langgraph", "from_openai_chat", "from_openai_responses", "from_otel", "parse",
-    "read", "read_text", "schema",
+    "SOURCES", "convert", "from_anthropic", "from_detection", "from_langgraph", "from_openai_chat", "from_openai_responses",
+    "from_otel", "parse", "read", "read_text", "schema",
 ]  # fmt: skip
 
 PROBLEMS = {
@@ -30,7 +31,8 @@ PROBLEMS = {
     "model_type": "is not an object",
 }
 
-# From a file: the messages of a conversation, alone or in an object beside `tools` and, with Anthropic, `system`.
+# From a file: the messages of a conversation, alone or in an object beside `tools` and, with Anthropic, `system`; or what our own
+# `haluagent detect --json` printed.
 SOURCES: dict[str, Callable[[dict[str, Any]], AgentRun]] = {
     "openai": lambda given: from_openai_chat(given.get("messages"), given.get("tools")),
     "openai-responses": lambda given: from_openai_responses(
@@ -39,6 +41,7 @@ SOURCES: dict[str, Callable[[dict[str, Any]], AgentRun]] = {
     "anthropic": lambda given: from_anthropic(given.get("messages"), given.get("system"), given.get("tools")),
     "langgraph": lambda given: from_langgraph(given.get("messages"), given.get("tools")),
     "otel": lambda given: from_otel(given.get("messages", given)),
+    "detection": from_detection,
 }
 
 

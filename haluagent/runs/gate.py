@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from ..agent import HaluAgent
 from ..errors import ModelError
 from ..limits import BudgetExceeded
+from .calls import validate_calls
 from .ground import score_claims
 from .probe import diverges, probe
 from .records import Action, AgentRun, ConsistencyProbe, HallucinationReport, ReportClaim, ToolCallValidation, ToolUse
@@ -39,8 +40,6 @@ async def acheck_run(
     `probes=False` leaves stage 3 out, for a report at once; `add_probes` gives it later. Where the settings require probes they
     are made all the same. Raises ModelError where the model fails: there is no report without a verdict.
     """
-    from .calls import validate_calls
-
     settings = settings or GateSettings.for_task(run.task)
     try:
         validations, (claims, _) = await asyncio.gather(

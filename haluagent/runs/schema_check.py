@@ -1,59 +1,63 @@
 """A call held against the JSON Schema of its tool (Draft 2020-12, or the draft that the schema's `$schema` names)."""
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
+from ..errors import ToolError
+from ..sandbox.limited import Worker
 from .records import ToolSpec
 
-MAX_ERRORS = 10
-MAX_LENGTH = 240  # characters of one message
-_DECIDES_ITSELF = frozenset(
-    "additionalProperties unevaluatedProperties patternProperties $ref $dynamicRef allOf anyOf oneOf if".split()
-)  # with one of these a schema says itself what else an object may have
+MAX_ERRORS = 10  # lines
+SECONDS = 1.0  # for one call, where the schema could take long
+PATIENCE = 3  # calls of a run that may take longer than that; the others of its kind are not looked at then
+# A pattern can take a time that doubles with every character, and references to references one that doubles with each.
+_TAKES_LONG = frozenset(("pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"))
+
+_worker = Worker("haluagent.runs.schema_found:found_errors", seconds=SECONDS)
 
 
-def schema_errors(tool: ToolSpec, arguments: Any) -> tuple[str, ...]:
+class Patience:
+    """How many more calls of a run may take too long."""
+
+    def __init__(self) -> None:
+        self.left = PATIENCE
+
+
+def schema_errors(tool: ToolSpec, arguments: Any, patience: Patience | None = None) -> tuple[str, ...]:
     """What is wrong with the arguments of a call, one line each with the path of the argument; () where nothing is.
 
     An argument that the schema does not name is an error too, where the schema names arguments and leaves open whether there
     may be others: such a one is made up. References go nowhere but into the schema itself. A schema that is none is the one
-    error then, and says so.
+    error then, and says so; so is one that is not done with the arguments in SECONDS. Schemas that could take long are looked
+    at in a process that can be stopped, until the `patience` with a run is at its end.
     """
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import Draft202012Validator, validator_for
-    from jsonschema_specifications import REGISTRY
-    from referencing.exceptions import Unresolvable
+    from .schema_found import found_errors, line
 
+    patience = patience or Patience()
     if not isinstance(arguments, dict):
         return ("the arguments are no JSON object",)
+    request = {"name": tool.name, "schema": tool.parameters, "arguments": arguments}
+    if not _may_take_long(tool.parameters):
+        return tuple(found_errors(request))
     try:
-        kind = validator_for(tool.parameters, default=Draft202012Validator)
-        kind.check_schema(tool.parameters)
-        found = list(islice(kind(tool.parameters, registry=REGISTRY).iter_errors(arguments), MAX_ERRORS + 1))
-    except SchemaError as error:
-        return (_line(f"the JSON Schema of {tool.name} is broken at {_path(error.absolute_path)}: {error.message}"),)
-    except Unresolvable as error:
-        return (_line(f"the JSON Schema of {tool.name} refers to {error.ref!r}, which is not in it"),)
-    except Exception as error:  # a pattern or a type that the library cannot use, a reference to itself, and the like
-        return (_line(f"the JSON Schema of {tool.name} cannot be used: {type(error).__name__}: {error}"),)
-    errors = [_line(f"{_path(error.absolute_path)}: {error.message}") for error in found]
-    errors += [f"{_line(name)}: no such argument" for name in islice(_unnamed(tool.parameters, arguments), MAX_ERRORS)]
-    return (*errors[:MAX_ERRORS], *(["and more"] if len(errors) > MAX_ERRORS else []))
+        if patience.left:
+            return tuple(_worker.call(request))
+        why = "those of other calls took too long"
+    except ToolError:
+        patience.left -= 1
+        why = "its patterns and references take too long with these arguments"
+    except (TypeError, ValueError, RecursionError) as error:
+        why = f"it, or the arguments, are no JSON: {error}"
+    return (line(f"the JSON Schema of {tool.name} cannot be used: {why}"),)
 
 
-def _unnamed(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str]:
-    named = schema.get("properties")
-    if isinstance(named, dict) and named and not _DECIDES_ITSELF & schema.keys():
-        yield from (name for name in arguments if name not in named)
-
-
-def _path(parts: Any) -> str:
-    """`to[0].name`, or `arguments` for the object itself."""
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-    return path.removeprefix(".") or "arguments"
-
-
-def _line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…"
+def _may_take_long(schema: Any) -> bool:
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if _TAKES_LONG & part.keys():
+                return True
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+    return False
