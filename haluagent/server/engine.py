@@ -1,0 +1,61 @@
+"""Whether the model is there: loaded, or, where it is another server's, answering."""
+
+import asyncio
+import time
+
+from ..agent import HaluAgent
+from ..errors import ConfigError, ModelError
+from .problems import Problem
+
+FRESH = 5.0  # seconds that an answer of the endpoint counts
+PATIENCE = 3.0  # seconds it may take
+
+
+class Engine:
+    """The agent's model. It is loaded once, in the background; where that failed, the next request tries again."""
+
+    def __init__(self, agent: HaluAgent) -> None:
+        self._agent = agent
+        self._loading: asyncio.Task[None] | None = None
+        self._looked = -FRESH
+        self._look: asyncio.Task[str | None] | None = None
+
+    def load(self) -> "asyncio.Task[None]":
+        """The loading, which begins now where it has not."""
+        failed = self._loading is not None and self._loading.done() and self._loading.exception() is not None
+        if self._loading is None or failed:
+            self._loading = asyncio.create_task(self._agent.aprepare())
+            self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())  # it is told of when asked
+        return self._loading
+
+    async def loaded(self) -> None:
+        """Wait until the model is loaded. Raises Problem where it cannot be."""
+        try:
+            await asyncio.shield(self.load())
+        except (ConfigError, ModelError) as error:
+            raise Problem("not_ready", f"the model cannot be loaded: {error}") from error
+
+    async def lacks(self) -> str | None:
+        """Why no request could be answered now; None where one could."""
+        if self._loading is None or not self._loading.done():
+            return "the model is being loaded"
+        if (error := self._loading.exception()) is not None:
+            return f"the model cannot be loaded: {error if isinstance(error, ConfigError | ModelError) else 'see the log'}"
+        url = getattr(self._agent.model, "base_url", None)
+        if url is None or hasattr(self._agent.model, "start"):  # in this process
+            return None
+        if self._look is None or (self._look.done() and time.monotonic() - self._looked >= FRESH):
+            self._looked = time.monotonic()
+            key = getattr(self._agent.model, "api_key", None)
+            self._look = asyncio.create_task(asyncio.to_thread(_lacking, url, key))
+        return await asyncio.shield(self._look)  # all who ask meanwhile share one look
+
+
+def _lacking(url: str, key: str | None) -> str | None:
+    from ..models.discovery import discover
+
+    try:
+        discover(url, key, timeout=PATIENCE)
+    except (ConfigError, ModelError) as error:
+        return str(error)
+    return None

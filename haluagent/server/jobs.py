@@ -1,0 +1,104 @@
+"""What each endpoint does with a body: the same work, and the same JSON, as the command line."""
+
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ..agent import HaluAgent
+from ..claims import file
+from ..claims.check import acheck_claims
+from ..claims.records import ClaimReport
+from ..events import Answered, Event
+from ..faithfulness.check import acheck
+from ..faithfulness.records import Faithfulness
+from ..runs import form
+from ..runs.gate import acheck_run
+from ..runs.records import AgentRun, HallucinationReport
+from ..runs.settings import GateSettings
+from ..types import Detection
+from .bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, validated
+from .watch import Job, Result
+
+Tell = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a request asks for. `run` does it with an agent and tells of its events; `text` is the JSON of what it gives."""
+
+    run: Callable[[HaluAgent, Tell], Awaitable[Result]]
+    text: Callable[[Any], str]
+
+
+def detect(data: dict[str, Any]) -> Work:
+    body = validated(DetectBody, data)
+    reference = body.reference if isinstance(body.reference, str) else "\n\n".join(body.reference or [])
+
+    async def run(agent: HaluAgent, tell: Tell) -> Detection:
+        # `astream` is declared an iterator; it is a generator, whose closing ends the detection
+        events = cast(Any, agent.astream(body.question, body.response, reference or None, body.language))
+        async with aclosing(events):
+            async for event in events:
+                tell(event)
+        assert isinstance(event, Answered)
+        return event.detection
+
+    return Work(run, Detection.model_dump_json)
+
+
+def check(data: dict[str, Any]) -> Work:
+    body = validated(CheckBody, data)
+    documents = body.document if body.documents is None else body.documents
+    assert documents is not None
+
+    async def run(agent: HaluAgent, tell: Tell) -> Faithfulness:
+        return await acheck(
+            agent, body.question, body.answer, documents, mode=body.mode, threshold=body.threshold, language=body.language,
+            on_error="raise",
+        )  # fmt: skip
+
+    return Work(run, lambda found: _dump(found.published() | found.model_dump(mode="json")))
+
+
+def claims(data: dict[str, Any]) -> Work:
+    body = validated(ClaimsBody, data)
+    options = ("format", "aggregator", "checker", "tools", "language")
+    item = file.parse({name: value for name, value in data.items() if name not in options}, 1)
+
+    async def run(agent: HaluAgent, tell: Tell) -> ClaimReport:
+        return await acheck_claims(
+            agent, item.response, item.reference, item.question, claims=item.claims,
+            format="triplet" if item.claims and not isinstance(item.claims[0], str) else body.format,
+            checker=body.checker, aggregator=body.aggregator, tools=body.tools, language=body.language,
+        )  # fmt: skip
+
+    return Work(run, lambda report: _dump(file.with_report(item, report)))
+
+
+def runs(data: dict[str, Any]) -> Work:
+    named = {name: value for name, value in data.items() if name in RunOptions.model_fields}
+    options = validated(RunOptions, named)
+    recorded = {name: value for name, value in data.items() if name not in named}
+    agent_run = form.parse(recorded) if options.source == "haluagent" else _converted(data, recorded)
+    thresholds = {name: value for name in ("emit", "revise", "block") if (value := getattr(options, name)) is not None}
+    settings = GateSettings.model_validate(GateSettings.for_task(agent_run.task).model_dump() | thresholds)
+
+    async def run(agent: HaluAgent, tell: Tell) -> HallucinationReport:
+        return await acheck_run(agent, agent_run, settings=settings, probes=options.probes)
+
+    return Work(run, lambda report: _dump(report.model_dump(mode="json")))
+
+
+def _converted(data: dict[str, Any], recorded: dict[str, Any]) -> AgentRun:
+    body = validated(ConvertedRunBody, data)
+    run = form.convert(recorded, body.source)
+    return run.model_copy(update={"task": body.task or run.task, "language": body.language})
+
+
+def _dump(what: dict[str, Any]) -> str:
+    return json.dumps(what, ensure_ascii=False)
+
+
+JOBS: dict[Job, Callable[[dict[str, Any]], Work]] = {"detect": detect, "check": check, "claims": claims, "runs": runs}

@@ -1,0 +1,98 @@
+"""The server as a process: it listens, says so, and stops when it is told to, after what is under way."""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+import time
+from types import FrameType
+
+import uvicorn
+from starlette.applications import Starlette
+
+from ..agent import HaluAgent
+from ..errors import ConfigError
+from .app import make_app
+from .security import is_loopback
+from .settings import ServerSettings
+from .work import Workshop
+
+IDLE = 30  # seconds that a connection is kept open between requests
+LEAVING = 5  # seconds in which clients take their last events, after the work has ended
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which says `said` when it listens, and waits for the work under way before it stops."""
+
+    def __init__(self, app: Starlette, settings: ServerSettings, said: str = "") -> None:
+        super().__init__(
+            uvicorn.Config(
+                app, log_config=None, access_log=False, server_header=False, proxy_headers=False, lifespan="on", ws="none",
+                timeout_keep_alive=IDLE, timeout_graceful_shutdown=LEAVING,
+            )  # fmt: skip
+        )
+        self._workshop: Workshop = app.state.workshop
+        self._grace = settings.grace
+        self._said = said
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._said:
+            print(self._said, file=sys.stderr, flush=True)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal stops it gracefully, a second one at once; neither is passed on, so the process ends with 0."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Nothing new is begun. What is in flight has its time, and is then told that the server stops."""
+        self._workshop.stop()
+        end = time.monotonic() + self._grace
+        while not self._workshop.empty and time.monotonic() < end and not self.force_exit:
+            await asyncio.sleep(0.05)
+        self._workshop.cut()
+        await super().shutdown(sockets)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises ConfigError where that cannot be."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind)
+    except OSError as error:
+        raise ConfigError(f"there is no address {host!r} to listen on: {error.strerror or error}") from None
+    try:
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        raise ConfigError(f"cannot listen on {host} port {port} ({error.strerror}): give another --port, or --host") from None
+    return listening
+
+
+def open_socket(settings: ServerSettings) -> socket.socket:
+    """The socket of a server's settings. Raises ConfigError where it cannot be had, or would let in anyone."""
+    if settings.token is None and not is_loopback(settings.host):
+        raise ConfigError(
+            f"binding to {settings.host} lets anyone on the network use it: give --token-file FILE (or "
+            "HALUAGENT_SERVER_TOKEN), or leave --host out"
+        )
+    return listen(settings.host, settings.port)
+
+
+def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) -> None:
+    """Run the server until a signal ends it. It tells on standard error where it listens, and of each request."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
+    log = logging.getLogger("haluagent.server")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    log.addHandler(handler)
+    host, port = listening.getsockname()[:2]
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    said = f"HaluAgent listens on http://{place} (model {agent.model.name}), and loads the model"
+    Server(make_app(agent, settings), settings, said).run([listening])
