@@ -20,7 +20,7 @@ import pytest
 import typer
 
 DOCS = Path(__file__).parents[1] / "docs"
-GUIDES = ("claims", "faithfulness", "integrations", "runs", "reliability")
+GUIDES = ("claims", "faithfulness", "integrations", "runs", "reliability", "server")
 MARKS = {"langchain": pytest.mark.integrations, "llamaindex": pytest.mark.integrations, "model": pytest.mark.engine}
 ELSEWHERE = "elsewhere"
 
