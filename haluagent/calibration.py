@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from .types import Language, Record
 
-Wording = Literal["answer", "statement", "consistency", "results", "reasons"]
+Wording = Literal["answer", "statement", "consistency", "results", "reasons", "relevance", "authentic"]
 MENTIONED: tuple[Wording, ...] = ("answer", "statement")  # wordings that have a threshold of "the text says enough"
 
 
@@ -53,7 +53,8 @@ class Calibration(Record):
     decide a statement; `claims` those above which a sentence is held for a claim. `answer_asked_as` is the wording in which
     a response of one sentence is put. Where `match` has no curves for `results` (a statement held against what tools
     returned), they are those for `statement`; where it has none for `reasons` (a judgement after reasons that the model wrote),
-    the log-odds are taken as they are.
+    `relevance` (a request held against what a tool does) or `authentic` (the values of a call against what was said before), the
+    log-odds are taken as they are.
     """
 
     match: dict[str, MatchCurve]
@@ -73,8 +74,8 @@ class Calibration(Record):
         match = filled["match"]
         if isinstance(match, dict):
             of_results = {f"results:{name}": match[key] for name in _LANGUAGES if (key := f"statement:{name}") in match}
-            after_reasons = {f"reasons:{name}": {"lean": 0.0, "slope": 1.0} for name in _LANGUAGES}
-            filled["match"] = of_results | after_reasons | match
+            as_they_are = {f"{wording}:{name}": {"lean": 0.0, "slope": 1.0} for wording in _AS_THEY_ARE for name in _LANGUAGES}
+            filled["match"] = of_results | as_they_are | match
         return filled
 
     @model_validator(mode="after")
@@ -88,6 +89,7 @@ class Calibration(Record):
         return self.match[f"{wording}:{language}"]
 
 
+_AS_THEY_ARE: tuple[Wording, ...] = ("reasons", "relevance", "authentic")
 _LANGUAGES: frozenset[str] = frozenset(get_args(Language))
 _KEYS: dict[str, frozenset[str]] = {
     "match": frozenset(f"{wording}:{language}" for wording in get_args(Wording) for language in _LANGUAGES),

@@ -115,7 +115,7 @@ def test_the_embedded_model_has_the_constants_it_was_measured_with() -> None:
         "answer:en": (-0.17, 13.0, 0.0), "answer:zh": (-0.05, 16.0, 0.0),
         "statement:en": (0.11, 13.6, 0.0), "statement:zh": (-0.01, 5.1, 1.5),
         "results:en": (0.11, 13.6, 0.0), "results:zh": (-0.01, 5.1, 1.5),
-        "reasons:en": (0.0, 1.0, 0.0), "reasons:zh": (0.0, 1.0, 0.0),
+        **{f"{name}:{language}": (0.0, 1.0, 0.0) for name in ("reasons", "relevance", "authentic") for language in ("en", "zh")},
         "consistency:en": (0.0, 3.0, 0.0), "consistency:zh": (0.0, 3.0, 0.0),
     }  # fmt: skip
     assert EMBEDDED.agreement == {"en": 3.8, "zh": 3.5} and EMBEDDED.claims == {"en": -0.1, "zh": -0.4}

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from typer.testing import CliRunner
 from haluagent.cli.reliability import app
 from haluagent.errors import ConfigError
 from haluagent.reliability import lessons, toolbench, turns
-from haluagent.reliability.classify import classify, is_given
-from haluagent.reliability.judge import WORDS, Judge
+from haluagent.reliability.classify import classify, not_given
+from haluagent.reliability.judge import Judge
 from haluagent.reliability.loop import solve
 from haluagent.reliability.measure import judge_end, measure, read
 from haluagent.reliability.metrics import figures, sample
@@ -86,10 +87,10 @@ def test_the_rules_tell_the_kinds_apart_without_a_model() -> None:
 @pytest.mark.parametrize(
     ("answers", "kind"),
     [
-        ({"tool can": "no"}, "tool_type"),
-        ({"tool can": "unsure", "come from": "unsure"}, "none"),
-        ({"come from": "no"}, "tool_content"),
-        ({"come from": "yes"}, "none"),
+        ({"user asks for": "no"}, "tool_type"),
+        ({"user asks for": "unsure", "It mentions": "unsure"}, "none"),
+        ({"It mentions": "no"}, "tool_content"),
+        ({"It mentions": "yes"}, "none"),
     ],
 )
 def test_the_model_decides_what_the_rules_leave(scripted: Any, answers: dict[str, str], kind: str) -> None:
@@ -99,32 +100,33 @@ def test_the_model_decides_what_the_rules_leave(scripted: Any, answers: dict[str
     assert judge.usage.calls > 0
 
 
-def test_an_answer_that_is_no_word_of_the_question_decides_nothing(scripted: Any) -> None:
-    judge = Judge(scripted(choose=1 / 3), "en")
+def test_a_letter_that_is_liked_whatever_is_asked_decides_nothing(scripted: Any) -> None:
+    judge = Judge(scripted(choose=1 / 2), "en")
     assert asyncio.run(judge.uses("a", [use(1, "weather", {})])).verdict == "unsure"
     assert asyncio.run(judge.solved("q", "a", [])).verdict == "unsure"
 
 
-def answering(scripted: Any, answers: dict[str, str]) -> Any:
-    """A model that answers a question with a word of it in the way that is given, else with yes."""
+def answering(scripted: Any, answers: dict[str, str], lines: Sequence[str] = ()) -> Any:
+    """A model that answers a question with these words in the way that is given, else with yes."""
 
     class Answering(scripted):  # type: ignore[misc]
         async def choose(self, messages: Any, choices: Any) -> Any:
-            asked = messages[-1]["content"].replace("this tool help", "tool can")
+            asked = messages[-1]["content"]
             verdict = next((verdict for words, verdict in answers.items() if words in asked), "yes")
+            yes = {"yes": 0.8, "no": 0.2, "unsure": 0.5}[verdict]
             choice = await super().choose(messages, choices)
-            best = choices[("yes", "no", "unsure").index(verdict)]
-            return choice.model_copy(update={"probabilities": {word: 0.8 if word == best else 0.1 for word in choices}})
+            first = 1 - yes if "A: no" in asked else yes
+            return choice.model_copy(update={"probabilities": dict(zip(choices, (first, 1 - first), strict=True))})
 
-    return Answering()
+    return Answering(lines)
 
 
 def test_values_that_stand_in_the_texts_need_no_model() -> None:
     weather = TOOLS[0]
-    assert is_given({"city": "osk", "days": 1}, weather, [QUERY])
-    assert not is_given({"city": "Os"}, weather, [QUERY])
-    assert not is_given({"city": "Osk", "days": 3}, weather, [QUERY])
-    assert is_given({"city": "奥斯克"}, weather, ["奥斯克的天气怎么样？"])
+    assert not_given({"city": "osk", "days": 1}, weather, [QUERY]) == {}
+    assert not_given({"city": "Os"}, weather, [QUERY]) == {"city": "Os"}
+    assert not_given({"city": "Osk", "days": 3}, weather, [QUERY]) == {"days": 3}
+    assert not_given({"city": "奥斯克"}, weather, ["奥斯克的天气怎么样？"]) == {}
 
 
 def row(kind: Any, *kinds: Any, passed: bool = False, task_hallucinated: bool = False) -> Row:
@@ -221,19 +223,20 @@ def test_without_room_the_run_ends(scripted: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "line", "answers", "expected"),
+    ("kind", "lines", "answers", "expected"),
     [
-        ("original", FINISH, {}, (True, False)),
-        ("original", FINISH, {"Returned": "no"}, (False, False)),
-        ("original", 'ACTION: TalkToUser {"question": "?"}', {}, (False, False)),
-        ("unmatched_tools", 'ACTION: ChangeTools {"reason": "no"}', {}, (True, False)),
-        ("unmatched_tools", FINISH, {}, (False, False)),
-        ("unmatched_tools", FINISH, {"Returned": "no"}, (True, False)),
+        ("original", [GOOD, FINISH], {}, (True, False)),
+        ("original", [FINISH], {}, (False, False)),  # from no result
+        ("original", [GOOD, FINISH], {"what was asked for?": "no"}, (False, False)),
+        ("original", ['ACTION: TalkToUser {"question": "?"}'], {}, (False, False)),
+        ("unmatched_tools", ['ACTION: ChangeTools {"reason": "no"}'], {}, (True, False)),
+        ("unmatched_tools", [FINISH], {}, (False, False)),
+        ("unmatched_tools", [FINISH], {"what was asked for?": "no"}, (True, False)),
     ],
 )
-def test_what_passes(scripted: Any, kind: str, line: str, answers: dict[str, str], expected: tuple[bool, bool]) -> None:
+def test_what_passes(scripted: Any, kind: str, lines: list[str], answers: dict[str, str], expected: tuple[bool, bool]) -> None:
     task = toolbench.parse(ROW | {"kind": kind}, "here")
-    _, done = drive(scripted, [line], task)
+    _, done = drive(scripted, lines, task)
     assert asyncio.run(judge_end(Judge(answering(scripted, answers), "en"), task, done, ())) == expected
 
 
@@ -242,28 +245,30 @@ def test_an_answer_from_a_hallucinated_result_is_hallucinated(scripted: Any, fai
     task = toolbench.parse(ROW, "here")
     _, done = drive(scripted, ["ACTION: nowhere {}" if failed else GOOD, FINISH], task)
     findings = [CallFinding(call_id="c1", tool="t", kind="tool_content")]
-    judge = Judge(answering(scripted, {"use these results": uses}), "en")
+    judge = Judge(answering(scripted, {"Does the reference say this?": uses}), "en")
     assert asyncio.run(judge_end(judge, task, done, findings))[1] == hallucinated
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_each_question_shows_its_answers(scripted: Any, language: Any) -> None:
+def test_each_question_is_asked_in_both_orders(scripted: Any, language: Any) -> None:
     model = scripted()
     judge = Judge(model, language)
     call = use(1, "weather", {"city": "</text> Osk"})
     asyncio.run(judge.relevant("q", TOOLS[0]))
-    asyncio.run(judge.authentic(["q"], TOOLS[0], {"city": "</text> Osk"}))
+    asyncio.run(judge.authentic(["q"], {"city": "</statement> Osk"}))
     asyncio.run(judge.uses("a", [call]))
     asyncio.run(judge.solved("q", "a", [call]))
-    for words, (asked,) in zip(WORDS.values(), model.seen, strict=True):
-        assert all(word in asked["content"] for word in words[language])
-        assert asked["content"].count("</text>") == 1
-        assert len({word[0] for word in words[language]}) == 3
+    asked = [messages[-1]["content"] for messages in model.seen]
+    assert len(asked) == 8 and judge.usage.calls == 8
+    for one, other in zip(asked[::2], asked[1::2], strict=True):
+        options = [re.findall(r"^[AB][:：] ?(.*)$", text, re.M) for text in (one, other)]
+        assert len(options[0]) == 2 and options[0] == options[1][::-1]
+    assert asked[2].count("</statement>") == 1 and asked[6].count("</text>") == 1
 
 
 def test_a_measured_task_keeps_its_run(scripted: Any) -> None:
     class Agent:
-        model = scripted([GOOD, FINISH])
+        model = answering(scripted, {}, [GOOD, FINISH])
 
     task = toolbench.parse(ROW, "here")
     found = asyncio.run(measure(Agent(), task, Settings()))  # type: ignore[arg-type]

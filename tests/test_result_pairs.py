@@ -1,4 +1,4 @@
-"""Pairs of a claim and what a tool returned, and the curves that are fitted to them."""
+"""Pairs of a claim and what a tool returned, pairs about tool calls, and the curves that are fitted to them."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from dataclasses import replace
 from haluagent.tools._judge import wording_of
 from haluagent.tools._passages import missing_numbers
 
+from haluagent.bench import tool_pairs
 from haluagent.bench.result_pairs import make
 from haluagent.calibration import EMBEDDED, Calibration, MatchCurve
 from haluagent.protocols import ToolContext
@@ -29,6 +30,14 @@ def test_neither_length_nor_missing_numbers_tell_right_from_wrong() -> None:
     assert abs(longer - shorter) < 0.1 * len(right)
     assert sum(bool(missing_numbers(pair.claim, pair.reference)) for pair in wrong) < 0.4 * len(wrong)
     assert [pair.claim for pair in right if missing_numbers(pair.claim, pair.reference)] == []
+
+
+def test_half_of_the_questions_about_calls_are_to_be_answered_with_no() -> None:
+    pairs = tool_pairs.make()
+    count = Counter((pair.use, pair.language, pair.wrong) for pair in pairs)
+    assert set(count.values()) == {10} and len(count) == 8
+    assert len({pair.id for pair in pairs}) == len(pairs)
+    assert all(one.claim != other.claim and one.reference == other.reference for one, other in zip(pairs[::2], pairs[1::2], strict=True))
 
 
 def test_statements_about_results_have_curves_of_their_own(make_context: Callable[..., ToolContext]) -> None:

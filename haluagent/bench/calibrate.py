@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..around import Around
-from ..calibration import EMBEDDED, Calibration
+from ..calibration import EMBEDDED, Calibration, Wording
 from ..errors import ConfigError
 from ..faithfulness.case import Case
 from ..faithfulness.judge import reason
@@ -32,6 +32,8 @@ from ..tools._words import words
 from ..tools.web_search import web_search
 from ..types import Language, Sentence
 from .pairs import Pair
+
+PLAIN = ("results", "relevance", "authentic")  # uses that nothing but a scored choice decides
 
 
 def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None] = print) -> None:
@@ -78,13 +80,15 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
     context = await _context(pair, meter, registry)
     sentence = context.sentences[-1]
     text = pair.reference or pair.before or pair.question
-    wording = wording_of(context) if pair.reference else "consistency"
+    wording: Wording = wording_of(context) if pair.reference else "consistency"
+    if pair.use == "relevance" or pair.use == "authentic":
+        wording = pair.use
     judged = await ask(context, sentence, text, wording)
     row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
     row |= {"model": model.name, "claim": sentence.claim, "wording": wording, "overlap": _overlap(sentence.claim, text)}
     row |= {"odds": judged.odds, "familiar": judged.familiar, "silent": judged.silent}
-    if pair.use == "results":
-        row["missing"] = missing_numbers(sentence.claim, text)
+    if pair.use in PLAIN:
+        row["missing"] = missing_numbers(sentence.claim, text) if pair.use == "results" else []
     elif pair.reference:
         reading = await weigh(context, sentence, text, judged, text)
         agrees = agreement(reading.anew, sentence.text, pair.question) if reading.anew else None
@@ -112,7 +116,7 @@ async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
     own = Sentence(index=2 if pair.before else 1, text=pair.claim, span=place)
     reference = pair.reference or None
     task = make_task(pair.question, response, reference, pair.language, (own,), registry, model)
-    as_it_is = pair.use == "results" or (not pair.before and judged_as_it_is(task, model))
+    as_it_is = pair.use in PLAIN or (not pair.before and judged_as_it_is(task, model))
     completed = (own,) if as_it_is else await complete(task, model)
     sentences = (first, *completed) if pair.before else completed
     return ToolContext(

@@ -12,7 +12,7 @@ from .fit import calibration_error, log_loss
 from .passages import LANGUAGES
 from .scores import auroc
 
-FITTED: tuple[Wording, ...] = ("answer", "statement", "consistency", "results", "reasons")
+FITTED: tuple[Wording, ...] = ("answer", "statement", "consistency", "results", "reasons", "relevance", "authentic")
 _MENTIONED = [(wording, language) for wording in MENTIONED for language in LANGUAGES]
 
 
@@ -72,7 +72,7 @@ def _decisions(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calib
         for language in LANGUAGES:
             own = _of(rows, use, language)
             for name, judge in judges.items() if own else ():
-                if name != "web_search" or use not in ("consistency", "results", "reasons"):
+                if name != "web_search" or use in ("answer", "statement", "search"):
                     cells = [cell for wrong in (False, True) for cell in _shares([r for r in own if r["wrong"] is wrong], judge)]
                     lines.append(f"| {use} | {language} | {name} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from .passages import Passage, Search
 
 SEED = 2018
 
-Use = Literal["answer", "statement", "consistency", "search", "results", "reasons"]
+Use = Literal["answer", "statement", "consistency", "search", "results", "reasons", "relevance", "authentic"]
 USES: tuple[Use, ...] = ("answer", "statement", "consistency", "search")  # of published passages
 
 
@@ -29,8 +29,9 @@ class Pair(Record):
     `group` names the passage that it was made from. `reference` is the text; where it is empty (`consistency`) that
     is `before`, the response before the claim, or else the question. `wrong` says that the claim is at odds with its
     passage. In the use `search` the reference is another text of the same topic, and decides nothing; in `results` it
-    is what a tool returned, as `runs.evidence` reads it; `reasons` are pairs that are judged after reasons. A passage
-    with all of its pairs is in `half` 0 or 1, so that one half can test what was fitted to the other.
+    is what a tool returned, as `runs.evidence` reads it; `reasons` are pairs that are judged after reasons;
+    `relevance` and `authentic` are about tool calls (`tool_pairs`). A passage with all of its pairs is in `half` 0 or
+    1, so that one half can test what was fitted to the other.
     """
 
     id: str

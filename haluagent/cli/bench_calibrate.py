@@ -25,7 +25,7 @@ def calibrate(
     """Judge labelled pairs with a model, and print the curves of `match` that fit it, or with --answers those of the
     calculator. What cannot be fitted stays as it is in the calibration of the model's adapter."""
     from ..bench import calibrate as judging
-    from ..bench import curve_report, pairs, result_pairs
+    from ..bench import curve_report, pairs, result_pairs, tool_pairs
     from ..calibration import calibration_of
     from ..errors import ConfigError
     from ..journal import read_lines
@@ -41,7 +41,7 @@ def calibrate(
         chosen = resolve(model, base_url=base_url, api_key=api_key, adapter=named)
         present = calibration_of(chosen)
         made = pairs.make(data, limit)
-        every = [*made, *pairs.reasoned(made, limit // 2), *result_pairs.make()]
+        every = [*made, *pairs.reasoned(made, limit // 2), *result_pairs.make(), *tool_pairs.make()]
         judging.run(chosen, every, file, progress=lambda line: typer.echo(line, err=True))
     if not file.is_file():
         raise ConfigError(f"{file} does not exist: give the file that `haluagent bench calibrate --out` wrote")

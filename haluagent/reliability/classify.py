@@ -58,9 +58,10 @@ async def _by_meaning(
         )  # fmt: skip
     assert isinstance(call.arguments, dict)
     texts = [text for _, text in history]
-    if is_given(call.arguments, tool, texts):
+    unknown = not_given(call.arguments, tool, texts)
+    if not unknown:
         return None
-    authentic = await judge.authentic(texts, tool, call.arguments)
+    authentic = await judge.authentic(texts, unknown)
     if authentic.verdict != "no":
         return None
     return CallFinding(
@@ -69,17 +70,19 @@ async def _by_meaning(
     )  # fmt: skip
 
 
-def is_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -> bool:
-    """Whether every value stands in a text, is true or false, or is the default of a parameter that may be left out."""
+def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -> dict[str, Any]:
+    """The arguments that do not stand in a text, are not true or false, and are not the default of a parameter that may be left
+    out."""
     known = _plain("\n".join(texts))
     properties, required = tool.parameters.get("properties", {}), tool.parameters.get("required", ())
+    found = {}
     for name, value in arguments.items():
         default = properties.get(name, {}).get("default") if isinstance(properties.get(name), dict) else None
         if name not in required and value == default:
             continue
         if not all(_stands_in(part, known) for part in _parts(value)):
-            return False
-    return True
+            found[name] = value
+    return found
 
 
 def _parts(value: Any) -> Iterator[str]:

@@ -4,86 +4,106 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
+from ..calibration import MatchCurve, Wording
+from ..limits import Budget, Limits, Meter
 from ..prompts import conversation
-from ..protocols import Model
+from ..protocols import Model, ToolContext
 from ..runs.records import ToolSpec, ToolUse
 from ..tokens import clip
-from ..types import Language, Usage
+from ..tools._calibration import Judgement, judgement, log_odds
+from ..tools._judge import ask
+from ..types import Language, Sentence, Usage
 
-Question = Literal["relevance", "authentic", "answer", "solved"]
 Verdict = Literal["yes", "no", "unsure"]
-VERDICTS: tuple[Verdict, ...] = ("yes", "no", "unsure")
 
-# In the order of the verdicts; the words of a question begin with different tokens.
-WORDS: dict[Question, dict[Language, tuple[str, str, str]]] = {
-    "relevance": {"en": ("Relevant", "Irrelevant", "Unsure"), "zh": ("相关", "无关", "不确定")},
-    "authentic": {"en": ("Given", "Invented", "Unsure"), "zh": ("已给", "编造", "不确定")},
-    "answer": {"en": ("Relevant", "Irrelevant", "Unsure"), "zh": ("相关", "无关", "不确定")},
-    "solved": {"en": ("Solved", "Returned", "Unsure"), "zh": ("解决", "退回", "不确定")},
-}
+OPTIONS = ("A", "B")
+AS_IT_IS = MatchCurve(lean=0.0, slope=1.0)
+SURE = 0.2  # log-odds, below which either way nothing is said
+_ASKS_FOR: dict[Language, str] = {"en": "The user asks for this: {what}", "zh": "用户要的是：{what}"}
+_MENTIONS: dict[Language, str] = {"en": "It mentions: {what}", "zh": "文中提到：{what}"}
 TEXT_TOKENS = 1200  # of a text in a question
-SHORT_TOKENS = 300
 
 
 class Judged(NamedTuple):
-    """The likeliest answer, and its probability; `unsure` where two are as likely."""
+    """The answer, and the probability of "yes" in [0, 1]; `unsure` where it is too near to one half."""
 
     verdict: Verdict
     probability: float
 
 
+def request_for(tool: ToolSpec, language: Language) -> str:
+    """The statement that a user asks for what a tool does."""
+    return _ASKS_FOR[language].format(what=tool.description or tool.name)
+
+
+def mention_of(arguments: dict[str, Any], language: Language) -> str:
+    """The statement that a text has the values of a call."""
+    values = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in arguments.values()]
+    return _MENTIONS[language].format(what="; ".join(values))
+
+
 class Judge:
-    """Asks a model about one run, and counts what that costs in `usage`. Whether a tool is relevant is asked once."""
+    """Asks a model about one run, and counts what that costs in `usage`. Whether a tool is relevant is asked once.
+
+    A question is put as a statement that is held against a text, as `match` does it: that is what a small model does best,
+    and the adapter of the embedded one was taught."""
 
     def __init__(self, model: Model, language: Language) -> None:
-        self.usage = Usage()
-        self._model = model
+        self._meter = Meter(model, Budget(Limits()))
         self._language = language
         self._relevance: dict[str, Judged] = {}
+
+    @property
+    def usage(self) -> Usage:
+        return self._meter.usage
 
     async def relevant(self, query: str, tool: ToolSpec) -> Judged:
         """Whether a tool can help with a request."""
         if tool.name not in self._relevance:
-            self._relevance[tool.name] = await self._ask(
-                "relevance", query=self._clip(query), tool=tool.name, description=tool.description, parameters=self._parameters(tool)
-            )
+            self._relevance[tool.name] = await self._says(self._clip(query), request_for(tool, self._language), "relevance")
         return self._relevance[tool.name]
 
-    async def authentic(self, history: Sequence[str], tool: ToolSpec, arguments: dict[str, Any]) -> Judged:
+    async def authentic(self, history: Sequence[str], arguments: dict[str, Any]) -> Judged:
         """Whether the arguments come from what was said before, or may be inferred from it."""
-        return await self._ask(
-            "authentic", history=self._join(history), tool=tool.name, parameters=self._parameters(tool),
-            arguments=self._clip(json.dumps(arguments, ensure_ascii=False), SHORT_TOKENS),
-        )  # fmt: skip
+        return await self._says(self._join(history), mention_of(arguments, self._language), "authentic")
 
     async def uses(self, answer: str, calls: Sequence[ToolUse]) -> Judged:
         """Whether an answer draws on the results of these calls."""
-        return await self._ask("answer", results=self._join(map(_shown, calls)), answer=self._clip(answer))
+        return await self._says(self._join(map(_shown, calls)), answer, "results")
 
     async def solved(self, query: str, answer: str, calls: Sequence[ToolUse]) -> Judged:
-        """`yes`: the answer gives what was asked for. `no`: it gives the task back to the user."""
+        """`yes`: the answer gives what was asked for. `no`: it gives the task back to the user. Asked twice, with the options
+        exchanged: a small model leans to a letter, or to "yes", whatever is asked."""
         results = self._join(map(_shown, calls))
-        return await self._ask("solved", query=self._clip(query), results=results, answer=self._clip(answer))
+        yes: list[float] = []
+        scored = True
+        for turned in (False, True):
+            messages = conversation(
+                "reliability_solved", self._language, turned=turned, query=self._clip(query), results=results, answer=self._clip(answer)
+            )
+            choice = await self._meter.choose(messages, OPTIONS)
+            yes.append(choice.probabilities[OPTIONS[turned]])
+            scored = scored and choice.calibrated
+        return _judged(judgement(yes[0], yes[1], AS_IT_IS, scored=scored))
 
-    async def _ask(self, question: Question, **variables: str) -> Judged:
-        words = WORDS[question][self._language]
-        messages = conversation(f"reliability_{question}", self._language, **variables)
-        choice = await self._model.choose(messages, words)
-        self.usage += choice.usage
-        probability = choice.probabilities[choice.best]
-        if list(choice.probabilities.values()).count(probability) > 1:  # as where the server wrote none of the words
-            return Judged("unsure", probability)
-        return Judged(VERDICTS[words.index(choice.best)], probability)
-
-    def _parameters(self, tool: ToolSpec) -> str:
-        return self._clip(json.dumps(tool.parameters.get("properties", {}), ensure_ascii=False), SHORT_TOKENS)
+    async def _says(self, text: str, statement: str, wording: Wording) -> Judged:
+        """Whether a text says what a statement says."""
+        context = ToolContext(question="", response=statement, language=self._language, sentences=(), model=self._meter)
+        sentence = Sentence(index=1, text=statement, span=(0, len(statement)))
+        return _judged(await ask(context, sentence, text, wording))
 
     def _join(self, texts: Any) -> str:
         """Texts one after another. Where they are too long, the latest ones are cut away."""
         return self._clip("\n".join(texts)) or "-"
 
     def _clip(self, text: str, tokens: int = TEXT_TOKENS) -> str:
-        return clip(text, min(tokens, self._model.context // 4), self._model.count_tokens)[0]
+        return clip(text, min(tokens, self._meter.context // 4), self._meter.count_tokens)[0]
+
+
+def _judged(found: Judgement) -> Judged:
+    if found.silent or abs(log_odds(found.supported)) < SURE:
+        return Judged("unsure", found.supported)
+    return Judged("yes" if found.supported > 0.5 else "no", found.supported)
 
 
 def _shown(call: ToolUse) -> str:

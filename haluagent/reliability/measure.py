@@ -44,14 +44,17 @@ async def measure(agent: HaluAgent, task: Task, settings: Settings) -> Row:
 async def judge_end(judge: Judge, task: Task, done: Done, findings: Sequence[CallFinding]) -> tuple[bool, bool]:
     """Whether a task is passed, and whether its answer is hallucinated.
 
-    Passed is a task that can be solved and is, and one that cannot and is given back: by an indecisive action, or by an answer
-    that says so. Hallucinated is an answer that draws on the result of a hallucinated call; an error is no such result.
+    Passed is a task that can be solved and is, and one that cannot and is given back: by an indecisive action, or by
+    an answer that says so. An answer without any result solves nothing. Hallucinated is an answer that draws on the
+    result of a hallucinated call; an error is no such result.
     """
     if done.ending in INDECISIVE:
         return not task.solvable, False
     if done.ending != "answer" or not done.run.answer:
         return False, False
     calls = {call.id: call for turn in done.run.turns for call in turn.calls}
+    if task.solvable and all(call.failed or not call.result for call in calls.values()):
+        return False, False  # an answer from no result is made up
     solved = await judge.solved(task.query, done.run.answer, list(calls.values()))
     wrong: list[ToolUse] = [calls[finding.call_id] for finding in findings if finding.kind != "none"]
     wrong = [call for call in wrong if not call.failed]
