@@ -60,6 +60,9 @@ class Script(HaluAgent):
         sentences = [Sentence(index=i, text=response[a:b], span=(a, b)) for i, (a, b) in enumerate(spans, 1)]
         for sentence in sentences:
             yield Found(sentence=sentence)
+        whole = Sentence(index=0, text=response, span=(0, len(response)))
+        as_whole = MemoryEntry(sentence=whole, label="supported", reason="as long as asked")
+        yield Verdict(entry=as_whole)
         entries, steps = [], []
         for done, sentence in enumerate(sentences):
             call = ToolCall(name="match", arguments={"sentence": sentence.name, "note": HOSTILE})
@@ -77,8 +80,7 @@ class Script(HaluAgent):
                 yield Revised(entry=entry)
             entries.append(entry)
             steps.append(step)
-        whole = Sentence(index=0, text=response, span=(0, len(response)))
-        entries.append(MemoryEntry(sentence=whole, label="supported", reason="as long as asked"))
+        entries.append(as_whole)
         usage = Usage(calls=3, prompt_tokens=100, cached_tokens=40, generated_tokens=9, seconds=1.5)
         found, score = verdict(entries)
         yield Answered(detection=Detection(
@@ -242,11 +244,45 @@ def test_sentences_light_up_one_after_the_other(open_page: Open, site: tuple[str
         page.locator(f".sentence.{label}").wait_for()
         page.locator(f".sentence.checking[data-index='{done + 1}']").wait_for()
         assert states(page)[done:] == ["checking", "waiting", "waiting", "waiting"][: 5 - done]
-        assert page.locator("#live").inner_text().startswith(f"{done} of 5 sentences checked")
+        assert page.locator("#live").inner_text().startswith(f"{done} of 5 sentences checked")  # the whole response is no sentence
     agent.go()
     page.locator("#again").wait_for()
     assert states(page) == ["supported", "contradicted", "unverified", "no_claim", "supported"]
     assert page.locator("#live").inner_text() == "Hallucination found. 1 of 5 claims contradicted, 1 not verified"
+    filters = page.locator(".filter:visible").all_inner_texts()
+    assert filters == ["All 5", "✗ contradicted 1", "✓ supported 2", "? not verified 1", "· nothing to check 1"]
+
+
+def test_what_the_reader_does_outlives_a_redraw(open_page: Open, site: tuple[str, Script]) -> None:
+    agent = site[1]
+    agent.control["held"] = True
+    page = open_page()
+    check(page)
+    page.locator(".sentence.checking").wait_for()
+
+    def press(target: Any, then: str) -> None:
+        """The mouse goes down on it, a sentence is judged, the mouse goes up."""
+        target.hover()
+        page.mouse.down()
+        agent.go()
+        page.locator(then).wait_for()
+        page.mouse.up()
+
+    press(page.locator(".sentence .words").nth(1), ".sentence.checking[data-index='2']")
+    assert page.locator("#panel h2").inner_text() == "Sentence 2"
+    press(page.locator("#panel code"), ".sentence.checking[data-index='3']")
+    assert page.locator("#panel h2").inner_text() == "Sentence 2"
+    page.locator(".sentence .words").nth(2).evaluate("words => getSelection().selectAllChildren(words)")
+    agent.go()
+    page.locator(".sentence.checking[data-index='4']").wait_for()
+    assert page.evaluate("getSelection().toString()") == "Nobody is unknown."
+    press(page.locator("[data-show='supported']"), ".sentence.checking[data-index='5']")
+    assert page.locator("[data-show='supported']").get_attribute("aria-pressed") == "true"
+    assert page.locator(".sentence:not(.away)").count() == 1
+    assert page.get_by_role("button", name="Recent checks").is_disabled()  # it would take the place of this one
+    agent.go()
+    page.locator("#again").wait_for()
+    assert page.get_by_role("button", name="Recent checks").is_enabled()
 
 
 def test_a_sentence_shows_why_and_where(open_page: Open, site: tuple[str, Script]) -> None:
@@ -339,6 +375,14 @@ def test_recent_checks_stay_in_the_browser_and_can_be_deleted(open_page: Open) -
     finish(page, {"question": "First?", "response": "It is wrong."})
     page.get_by_role("button", name="New check").click()
     finish(page, {"question": "Second?", "response": "It is right.", "reference": TEXTS["reference"]})
+    # What something else has kept there is passed over.
+    page.evaluate("""() => {
+        const items = JSON.parse(localStorage.getItem("haluagent.recent"));
+        const without = (name) => ({ ...items[0], detection: { ...items[0].detection, [name]: undefined } });
+        const less = ["coverage", "steps", "usage"].map(without);
+        localStorage.setItem("haluagent.recent", JSON.stringify([...less, null, ...items]));
+        localStorage.setItem("haluagent.language", "toString");
+    }""")
     page.reload()
     page.get_by_role("button", name="Recent checks").click()
     assert page.locator(".recent-title").all_inner_texts() == ["Second?", "First?"]
@@ -360,7 +404,7 @@ def test_recent_checks_stay_in_the_browser_and_can_be_deleted(open_page: Open) -
 
 
 def test_what_fails_is_said_in_one_sentence(open_page: Open, site: tuple[str, Script]) -> None:
-    page = open_page(console="Failed to load resource|ERR_")
+    page = open_page(console="Failed to load resource|ERR_|properties of undefined")
     alert = page.get_by_role("alert")
     page.get_by_role("button", name=re.compile("^Check")).click()
     assert alert.inner_text() == "There is nothing to check yet: fill in the question and the response."
@@ -374,6 +418,7 @@ def test_what_fails_is_said_in_one_sentence(open_page: Open, site: tuple[str, Sc
         (busy, "Try again in 7 seconds."),
         ({"status": 502, "body": "<h1>Bad gateway</h1>"}, "The server refused: HTTP 502"),
         (stream, "The connection broke off before the check was finished."),
+        ({**stream, "body": 'data: {"kind":"verdict","entry":{}}\n\n'}, "Something went wrong in this page"),
         (None, "The server cannot be reached."),
     ]
     for answer, text in answers:
@@ -402,9 +447,20 @@ def test_a_token_is_asked_for(open_page: Open) -> None:
     with serving(Script(ScriptedModel()), ServerSettings(token="a-token-of-twenty", grace=0.2)) as url:
         page = open_page(url, console="401")
         check(page)
-        for given in ("not-the-right-one", "a-token-of-twenty"):
+        alert = page.get_by_role("alert")
+        page.get_by_label("Token", exact=True).wait_for()
+        assert alert.count() == 0
+        page.get_by_role("button", name="Cancel").click()
+        assert alert.inner_text() == "Nothing was checked: this server asks for a token, and none was given."
+        page.get_by_role("button", name="New check").click()
+        check(page)
+        for given in ("no token", "not-the-right-one"):
             page.get_by_label("Token", exact=True).fill(given)
             page.keyboard.press("Enter")
+            page.get_by_role("dialog").get_by_text("The server does not accept this token.").wait_for()
+            assert alert.inner_text() == "The server does not accept this token. Is it complete?"
+        page.get_by_label("Token", exact=True).fill("a-token-of-twenty")
+        page.keyboard.press("Enter")
         page.locator("#again").wait_for()
         assert page.locator("#verdict").inner_text() == "✗ Hallucination found"
         assert page.evaluate("[sessionStorage.length, localStorage.getItem('haluagent.token')]") == [1, None]
@@ -433,11 +489,16 @@ def test_files_fill_the_form(open_page: Open, tmp_path: Path) -> None:
     (tmp_path / "item.json").write_text(json.dumps({**TEXTS, "reference": ["one", "two"]}), encoding="utf-8")
     (tmp_path / "notes.md").write_bytes("\ufeff# Notes\r\n".encode())
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe\x00")
-    given = {"item.json": (0, "one\n\ntwo"), "notes.md": (1, "# Notes"), "bad.txt": (0, "# Notes")}
+    (tmp_path / "objects.json").write_text(json.dumps({**TEXTS, "reference": ["one", {}]}), encoding="utf-8")
+    (tmp_path / "number.json").write_text(json.dumps({**TEXTS, "question": 7}), encoding="utf-8")
+    kept = (0, "one\n\ntwo")
+    given = {"item.json": kept, "objects.json": kept, "number.json": kept, "notes.md": (1, "# Notes"), "bad.txt": (0, "# Notes")}
     for name, (field, reference) in given.items():
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Open file…").nth(field).click()
         chooser.value.set_files(tmp_path / name)
         page.wait_for_function("text => document.querySelector('#reference').value === text", arg=reference)
+        if name in ("objects.json", "number.json"):
+            page.get_by_text(f"{name} is not a JSON object").wait_for()
     page.get_by_text("bad.txt is not UTF-8 text.").wait_for()
     assert page.locator("#response").input_value() == TEXTS["response"]

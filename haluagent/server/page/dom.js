@@ -11,6 +11,25 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Makes an element look like a fresh one of the same name, and changes no more of it than has to: focus, selection and clicks stay. */
+export function become(element, fresh) {
+  for (const name of element.getAttributeNames()) if (!fresh.hasAttribute(name)) element.removeAttribute(name);
+  for (const name of fresh.getAttributeNames()) {
+    const value = fresh.getAttribute(name);
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+  element.onclick = fresh.onclick;
+  const children = [...fresh.childNodes];
+  while (element.childNodes.length > children.length) element.lastChild.remove();
+  children.forEach((child, i) => {
+    const old = element.childNodes[i];
+    if (!old) element.append(child);
+    else if (old.nodeName !== child.nodeName) old.replaceWith(child);
+    else if (child instanceof Element) become(old, child);
+    else if (old.data !== child.data) old.data = child.data;
+  });
+}
+
 export const byId = (id) => document.getElementById(id);
 
 /** A link that is safe to follow, or null: only the web, in a tab of its own that knows nothing of this one. */

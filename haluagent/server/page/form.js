@@ -84,7 +84,7 @@ async function read(file, field, say) {
   else say("error_json", { name: file.name });
 }
 
-/** The texts of a file as `haluagent detect --input` takes it, or null. */
+/** The texts of a file as `haluagent detect --input` takes it, or null: `reference` is a text or a list of texts. */
 function item(text) {
   let given;
   try {
@@ -92,7 +92,8 @@ function item(text) {
   } catch {
     return null;
   }
-  if (typeof given?.response !== "string") return null;
-  const reference = Array.isArray(given.reference) ? given.reference.join("\n\n") : given.reference;
-  return { ...given, reference };
+  const { question, response, reference } = given ?? {};
+  const parts = [reference ?? ""].flat();
+  const all = [question ?? "", response, ...parts];
+  return all.every((part) => typeof part === "string") ? { question, response, reference: parts.join("\n\n") } : null;
 }

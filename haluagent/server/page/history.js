@@ -1,4 +1,5 @@
 // Recent checks, kept in this browser only.
+import { LABEL_NAMES } from "./texts.js";
 
 const KEY = "haluagent.recent";
 const KEPT = 20;
@@ -7,10 +8,19 @@ const KEPT = 20;
 export function recent() {
   try {
     const items = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(items) ? items.filter((item) => item?.detection?.sentences) : [];
+    return Array.isArray(items) ? items.filter(whole) : [];
   } catch {
     return [];
   }
+}
+
+/** Whether all is there that the page shows: another version may have kept it, or a hand changed it. */
+function whole(item) {
+  const { question, response, hallucination, score, coverage, usage, steps, sentences } = item?.detection ?? {};
+  return [item?.reference, question, response].every((text) => typeof text === "string")
+    && [score, coverage?.response, usage?.calls, usage?.seconds].every(Number.isFinite)
+    && [true, false, null].includes(hallucination) && Array.isArray(steps) && Array.isArray(sentences)
+    && sentences.every((entry) => LABEL_NAMES.includes(entry?.label) && Array.isArray(entry.evidence) && Array.isArray(entry.sentence?.span));
 }
 
 /** Keeps a report; the oldest give way where there is no room. False where it does not fit at all. */

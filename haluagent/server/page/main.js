@@ -21,7 +21,6 @@ function say(key, values = {}) {
 }
 
 function open(newCheck) {
-  aborting?.abort();
   check = newCheck;
   say(null);
   page("result");
@@ -43,42 +42,42 @@ async function start() {
     return byId(missing).focus();
   }
   open(new Check(texts));
-  const mine = check;
-  const stopping = (aborting = new AbortController());
+  aborting = new AbortController();
   try {
-    await run(mine, stopping.signal);
-    const { stop, error } = mine.detection;
-    if (stop === "error" && mine === check) say("error_model", { message: error });
-    if (!keep(mine.detection, texts.reference) && mine === check) say("error_quota");
+    await run(aborting.signal);
+    const { stop, error } = check.detection;
+    if (stop === "error") say("error_model", { message: error });
+    if (!keep(check.detection, texts.reference)) say("error_quota");
   } catch (error) {
-    mine.end();
-    if (mine !== check) return; // the reader has gone on to another one
-    if (error.name !== "AbortError" && !(error instanceof Failure)) throw error;
     const stopped = error.name === "AbortError";
+    const foreseen = stopped || error instanceof Failure;
+    stopped ? say("error_stopped") : foreseen ? say(...explain(error)) : say("error_page");
+    check.end();
     view.ended(stopped ? "stopped_title" : "failed_title");
-    stopped ? say("error_stopped") : say(...explain(error));
+    if (!foreseen) throw error;
   }
 }
 
 /** Until the answer. A token is asked for as often as the server wants another one. */
-async function run(mine, signal) {
-  const { question, response, reference } = mine.texts;
+async function run(signal) {
+  const { question, response, reference } = check.texts;
   const body = { question, response, ...(reference.trim() && { reference }) };
   const onEvent = (event) => {
-    mine.apply(event);
-    if (mine === check) view.changed();
+    check.apply(event);
+    view.changed();
   };
   for (;;) {
     try {
       return await detect(body, { token: token(), signal, onEvent });
     } catch (error) {
-      if (error.type !== "unauthorized" || !(await askToken())) throw error;
+      if (error.type !== "unauthorized") throw error;
+      if (!(await askToken(token() !== null))) throw new Failure("no_token");
     }
   }
 }
 
 function explain({ type, message, after }) {
-  const known = ["busy", "network", "broken", "model", "invalid", "too_large", "deadline", "stopping", "not_ready", "unauthorized", "internal"];
+  const known = ["busy", "network", "broken", "model", "invalid", "too_large", "deadline", "stopping", "not_ready", "no_token", "internal"];
   return [`error_${known.includes(type) ? type : "other"}`, { message, after: after ?? 5 }];
 }
 

@@ -1,8 +1,19 @@
 // Places in a text. The server counts characters (code points), the browser's strings count UTF-16 units.
 import { make } from "./dom.js";
 
+const KEPT = 4;
+const counted = new Map(); // by text: it is asked for again and again, and to count a long one takes long
+
 /** What turns a place in code points into one in UTF-16 units. */
 export function places(text) {
+  if (!counted.has(text)) {
+    if (counted.size === KEPT) counted.delete(counted.keys().next().value);
+    counted.set(text, count(text));
+  }
+  return counted.get(text);
+}
+
+function count(text) {
   if (!/[\ud800-\udfff]/.test(text)) return (place) => Math.min(place, text.length);
   const starts = [];
   let unit = 0;

@@ -31,9 +31,9 @@ const OWN = {
     delete_one: "Delete", delete_all: "Delete all",
     footer: "What you paste goes to this server and nowhere else; recent checks stay in this browser.",
     token_title: "This server asks for a token", token_why: "Whoever runs it can give you one. It is kept until this tab is closed.",
-    token: "Token", token_use: "Continue",
+    token: "Token", token_use: "Continue", token_wrong: "The server does not accept this token. Is it complete?",
     error_empty: "There is nothing to check yet: fill in the question and the response.",
-    error_file: "{name} is not UTF-8 text.", error_json: "{name} is not a JSON object with a \"response\".",
+    error_file: "{name} is not UTF-8 text.", error_json: "{name} is not a JSON object with a \"response\" in which everything is text.",
     error_busy: "The server has too much to do. Try again in {after} seconds.",
     error_network: "The server cannot be reached. Is it still running?",
     error_broken: "The connection broke off before the check was finished.",
@@ -43,10 +43,11 @@ const OWN = {
     error_deadline: "It took longer than this server allows.",
     error_stopping: "The server is being stopped. Try again when it is back.",
     error_not_ready: "The server is not ready yet: {message}",
-    error_unauthorized: "The token was not accepted.",
+    error_no_token: "Nothing was checked: this server asks for a token, and none was given.",
     error_internal: "Something went wrong in the server; its log says what.",
     error_other: "The server refused: {message}",
     error_stopped: "Stopped. What was not reached is not checked.",
+    error_page: "Something went wrong in this page; the browser's console says what.",
     error_quota: "The browser has no room to keep this check.",
   },
   zh: {
@@ -78,9 +79,9 @@ const OWN = {
     delete_one: "删除", delete_all: "全部删除",
     footer: "粘贴的文字只会发送到这台服务器；最近的核查只留在这个浏览器中。",
     token_title: "这台服务器需要令牌", token_why: "请向服务器的管理者索取。令牌只保留到关闭此标签页为止。",
-    token: "令牌", token_use: "继续",
+    token: "令牌", token_use: "继续", token_wrong: "服务器不接受这个令牌。它完整吗？",
     error_empty: "还没有可核查的内容：请填写问题和回答。",
-    error_file: "{name} 不是 UTF-8 文本。", error_json: "{name} 不是含有 “response” 的 JSON 对象。",
+    error_file: "{name} 不是 UTF-8 文本。", error_json: "{name} 不是含有 “response” 且内容均为文本的 JSON 对象。",
     error_busy: "服务器太忙，请在 {after} 秒后重试。",
     error_network: "无法连接服务器。它还在运行吗？",
     error_broken: "核查尚未完成，连接就中断了。",
@@ -90,10 +91,11 @@ const OWN = {
     error_deadline: "用时超过了这台服务器的限制。",
     error_stopping: "服务器正在停止，请在它恢复后重试。",
     error_not_ready: "服务器尚未就绪：{message}",
-    error_unauthorized: "令牌未被接受。",
+    error_no_token: "没有核查：这台服务器需要令牌，但未提供。",
     error_internal: "服务器内部出错，详情见其日志。",
     error_other: "服务器拒绝了请求：{message}",
     error_stopped: "已停止。尚未处理的句子没有核查。",
+    error_page: "页面内部出错，详情见浏览器控制台。",
     error_quota: "浏览器没有空间保存这次核查。",
   },
 };
@@ -104,7 +106,7 @@ let language = stored() ?? (navigator.language.toLowerCase().startsWith("zh") ? 
 function stored() {
   try {
     const name = localStorage.getItem(KEY);
-    return name in OWN ? name : null;
+    return Object.hasOwn(OWN, name) ? name : null;
   } catch {
     return null;
   }

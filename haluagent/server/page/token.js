@@ -21,21 +21,24 @@ function remember(value) {
   }
 }
 
-/** Asks for it. True when one was given, false when the dialog was closed. */
-export function askToken() {
+/** Asks for it, and says so where the one before was `wrong`. True when one was given, false when the dialog was closed. */
+export function askToken(wrong) {
   const dialog = byId("token");
   const form = byId("token-form");
   byId("token-value").value = "";
+  byId("token-wrong").hidden = true;
   dialog.showModal();
+  byId("token-wrong").hidden = !wrong; // after the dialog is open, so that it is read out
   return new Promise((resolve) => {
     let given = false;
     form.onsubmit = (event) => {
       event.preventDefault();
       const value = byId("token-value").value.trim();
-      if (!value) return;
       // A header takes only such characters, and no token has others.
       given = /^[\x21-\x7e]+$/.test(value);
-      if (given) remember(value);
+      byId("token-wrong").hidden = given;
+      if (!given) return;
+      remember(value);
       dialog.close();
     };
     dialog.addEventListener("close", () => resolve(given), { once: true });

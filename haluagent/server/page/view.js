@@ -1,12 +1,14 @@
 // The check on the page: summary, the texts with their sentences in place, and the panel.
 import { card, overview, tag } from "./card.js";
-import { byId, make } from "./dom.js";
+import { become, byId, make } from "./dom.js";
+import * as sentences from "./sentences.js";
 import { marksIn, pieces, places, textOf } from "./spans.js";
 import { claims, current, LABEL_NAMES, reported, sign, t } from "./texts.js";
 
 let check = null;
 let selected = null; // the index of the sentence in the panel
 let drawn = ""; // what the panel shows
+let carded = null; // the sentence whose card it is
 let marked = ""; // what is highlighted in question and reference
 let only = null; // the label that is filtered for
 let ending = null; // why there is no answer: the key of a title
@@ -17,6 +19,7 @@ export function show(newCheck) {
   check = newCheck;
   selected = only = ending = null;
   drawn = marked = "";
+  sentences.clear();
   draw();
 }
 
@@ -34,6 +37,7 @@ export function changed() {
     scheduled = false;
     const start = performance.now();
     draw();
+    byId("answered").getBoundingClientRect(); // the layout counts as well: with a long text it takes the most
     took = performance.now() - start;
   }, 16 + 3 * took); // a long text leaves time for the reader's own clicks
 }
@@ -51,14 +55,15 @@ function draw() {
 
 function summary() {
   const [key, state] = verdict();
-  byId("verdict").replaceChildren(make("span", { className: "sign", attributes: { "aria-hidden": "true" } }, sign(state)), ` ${t(key)}`);
-  byId("verdict").className = state;
-  byId("counts").textContent = counts();
+  become(byId("verdict"), make("h1", { id: "verdict", className: state, tabIndex: -1 },
+    make("span", { className: "sign", attributes: { "aria-hidden": "true" } }, sign(state)), ` ${t(key)}`));
+  become(byId("counts"), make("p", { id: "counts" }, counts()));
   byId("stop").hidden = !check.running;
   byId("again").hidden = check.running;
+  byId("recent-button").disabled = check.running; // another check would take the place of this one
   byId("progress").hidden = !check.running;
-  const share = check.sentences.length ? check.judged.length / check.sentences.length : 0;
-  byId("progress").firstElementChild.style.width = `${Math.round(Math.min(share, 1) * 100)}%`;
+  const { done, n } = progress();
+  byId("progress").firstElementChild.style.width = `${n ? Math.round((100 * done) / n) : 0}%`;
   const live = check.running ? counts() : `${t(key)}. ${counts()}`;
   if (byId("live").textContent !== live) byId("live").textContent = live;
   filters();
@@ -73,11 +78,11 @@ function verdict() {
 
 function counts() {
   if (check.before !== null) return check.before ? t("queue", { n: check.before }) : t("queue_next");
-  const [supported, contradicted, unverified] = ["supported", "contradicted", "unverified"].map((label) => check.count(label));
   if (!check.detection) {
-    const values = { done: check.judged.length, n: check.units.size, wrong: contradicted };
-    return check.units.size ? t(contradicted ? "progress_wrong" : "progress", values) : reported("starting");
+    const values = progress();
+    return values.n ? t(values.wrong ? "progress_wrong" : "progress", values) : reported("starting");
   }
+  const [supported, contradicted, unverified] = ["supported", "contradicted", "unverified"].map((label) => check.count(label));
   const n = supported + contradicted + unverified;
   const values = { n, claims: claims(n), supported, contradicted, unverified };
   if (check.detection.hallucination) return reported("found", values) + (unverified ? reported("also_unverified", values) : "");
@@ -85,27 +90,33 @@ function counts() {
   return reported(n ? "unknown" : "nothing", values);
 }
 
-function filters() {
-  const group = byId("filters");
-  const focused = group.contains(document.activeElement) ? document.activeElement.dataset.show : null;
-  const shown = LABEL_NAMES.filter((label) => check.count(label) || only === label);
-  group.replaceChildren(filter("all", `${t("all")} ${check.units.size}`), ...shown.map((label) => filter(label, tag(label), ` ${check.count(label)}`)));
-  if (focused) group.querySelector(`[data-show="${focused}"]`)?.focus();
+function progress() {
+  const judged = check.sentences.filter((unit) => unit.entry);
+  return { done: judged.length, n: check.sentences.length, wrong: judged.filter((unit) => unit.state === "contradicted").length };
 }
 
-function filter(label, ...content) {
-  const attributes = { "aria-pressed": String((only ?? "all") === label), "data-show": label };
-  const button = make("button", { type: "button", className: `filter ${label}`, attributes }, content);
-  button.addEventListener("click", () => {
-    only = label === "all" || only === label ? null : label;
-    draw();
-  });
-  return button;
+/** They count sentences, which they choose from: the response as a whole is none. */
+function filters() {
+  for (const label of ["all", ...LABEL_NAMES]) {
+    const count = label === "all" ? check.sentences.length : check.sentences.filter((unit) => unit.state === label).length;
+    const attributes = { "aria-pressed": String((only ?? "all") === label), "data-show": label };
+    const hidden = label !== "all" && !count && only !== label;
+    const fresh = make("button", { type: "button", className: `filter ${label}`, hidden, attributes, onclick: () => filter(label) },
+      label === "all" ? t("all") : tag(label), ` ${count}`);
+    const old = byId("filters").querySelector(`[data-show="${label}"]`);
+    if (old) become(old, fresh);
+    else byId("filters").append(fresh);
+  }
+}
+
+function filter(label) {
+  only = label === "all" || only === label ? null : label;
+  draw();
 }
 
 function texts() {
   const entry = check.units.get(selected)?.entry;
-  response(entry);
+  sentences.draw(check, { selected, only, marks: marksIn("response", check.texts.response, entry) });
   const now = JSON.stringify(entry ?? null);
   if (now === marked) return;
   marked = now;
@@ -116,57 +127,23 @@ function texts() {
   }
 }
 
-/** The response with each sentence in its place; what lies between them is kept. */
-function response(entry) {
-  const text = check.texts.response;
-  const place = places(text);
-  const marks = marksIn("response", text, entry);
-  const nodes = [];
-  let at = 0;
-  const box = byId("answered");
-  const focused = box.contains(document.activeElement) ? Number(document.activeElement.dataset.index) : null;
-  const units = check.sentences;
-  const shown = units.filter(matches);
-  const stop = shown.find((unit) => unit.sentence.index === (focused ?? selected)) ?? shown[0];
-  for (const unit of units) {
-    const [start, end] = unit.sentence.span.map(place);
-    if (start < at) continue; // sentences do not overlap; if they did, the text would be shown twice
-    nodes.push(...pieces(text, at, start, marks), sentence(unit, pieces(text, start, end, marks), unit === stop));
-    at = end;
-  }
-  nodes.push(...pieces(text, at, text.length, marks));
-  box.replaceChildren(...nodes);
-  if (focused) box.querySelector(`[data-index="${focused}"]`)?.focus({ preventScroll: true });
-}
-
-function matches(unit) {
-  return only === null || unit.state === only;
-}
-
-function sentence(unit, content, stop) {
-  const index = unit.sentence.index;
-  const open = String(index === selected);
-  const attributes = { role: "button", tabindex: stop ? 0 : -1, "data-index": index, "aria-pressed": open };
-  return make("span", { className: `sentence ${unit.state}${matches(unit) ? "" : " away"}`, attributes },
-    make("span", { className: "words" }, content), matches(unit) ? ["\u00a0", tag(unit.state)] : null);
-}
-
 function panel() {
   const box = byId("panel");
   const unit = check.units.get(selected);
-  const now = JSON.stringify([current(), check.steps.length, check.running, unit ?? [...check.units.keys()], check.units.get(0)]);
-  if (now === drawn) return; // what the reader has selected or focused stays
-  drawn = now;
-  box.classList.toggle("open", Boolean(unit));
-  const inside = box.contains(document.activeElement);
-  if (unit) {
-    const button = make("button", { type: "button", className: "plain close", onclick: close }, t("close"));
-    box.replaceChildren(button, card(check, unit, goTo));
-  } else {
-    const whole = check.units.get(0);
-    box.replaceChildren(overview(check), ...(whole ? [card(check, whole, goTo)] : []), ...(check.detection ? [saving()] : []));
+  const whole = check.units.get(0);
+  const steps = (unit ? [selected] : [null, 0]).map((index) => check.stepsOf(index).length);
+  const now = JSON.stringify([current(), check.running, steps, unit ?? whole ?? null]);
+  if (now === drawn) return;
+  const content = unit
+    ? [make("button", { type: "button", className: "plain close", onclick: close }, t("close")), card(check, unit, goTo)]
+    : [overview(check), whole && card(check, whole, goTo), check.detection && saving()];
+  const fresh = make("aside", { id: "panel", className: unit ? "open" : "", attributes: { "aria-label": t("details"), "data-label": "details" } }, content);
+  if (drawn && carded === selected) become(box, fresh); // what the reader has selected or focused stays
+  else {
+    box.className = fresh.className;
+    box.replaceChildren(...fresh.childNodes);
   }
-  if (inside && unit) box.querySelector(".close").focus({ preventScroll: true });
+  [drawn, carded] = [now, selected];
 }
 
 const saving = () => make("div", { className: "actions" },
@@ -216,7 +193,7 @@ export function move(from, step) {
   const at = step === "first" ? 0 : step === "last" ? all.length - 1 : all.indexOf(from) + step;
   const next = all[Math.max(0, Math.min(at, all.length - 1))];
   if (!next) return;
-  for (const item of all) item.tabIndex = item === next ? 0 : -1;
   next.focus();
   if (selected !== null && selected !== Number(next.dataset.index)) select(Number(next.dataset.index));
+  else draw(); // Tab comes back to it
 }
