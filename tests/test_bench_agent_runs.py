@@ -31,6 +31,18 @@ def test_the_table_counts_structural_faults_by_stage_1_and_the_rest_by_their_act
     assert "| normalised seconds a report, plain prompt | 2.0, 2.0 |" in said
 
 
+def test_the_median_of_an_even_count_lies_between_the_middle_two() -> None:
+    assert "| seconds a report, median | 2.0 |" in table([row(False, "emit", 0.9, seconds=1.0), row(True, "block", 0.1, seconds=3.0)])
+
+
+def test_a_line_that_lacks_a_field_is_one_line_of_error(tmp_path: Path, scripted: Any) -> None:
+    out = tmp_path / "runs.jsonl"
+    out.write_text('{"id": "r", "model": "m"}\n')
+    with HaluAgent(scripted(), sandbox=None, search=None) as agent, pytest.raises(ConfigError, match="name another file") as error:
+        measure(agent, out)
+    assert str(out) in str(error.value) and "\n" not in str(error.value)
+
+
 def test_a_measurement_goes_on_where_it_was_stopped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scripted: Any
 ) -> None:

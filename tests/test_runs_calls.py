@@ -1,6 +1,7 @@
 """Stage 1: calls against their schemas, entities against what the run gave, and claims of calls that were never made."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -179,6 +180,20 @@ def test_a_repeated_call_is_stale_only_where_nothing_changed() -> None:
     assert [item.status for item in check(user("Rome?"), *status)] == ["valid", "stale", "valid"]
     again = [call("get_weather", {"city": "Rome"}, "timeout", failed=True), status[0]]
     assert [item.status for item in check(user("Rome?"), *again)] == ["valid", "valid"]
+
+
+def test_a_repeated_call_is_held_against_all_earlier_results_and_its_arguments_in_any_order() -> None:
+    here, again = {"city": "Rome", "unit": "C"}, {"unit": "C", "city": "Rome"}
+    given = [(here, None), (again, None), (here, "sun"), (again, "rain"), (here, "sun"), (again, None)]
+    status = [item.status for item in check(user("Rome?"), *(call("get_weather", *one) for one in given))]
+    assert status == ["valid", "valid", "valid", "valid", "stale", "stale"]
+
+
+def test_many_calls_take_time_in_proportion() -> None:
+    many = [call("act", {"q": "".join(chr(97 + int(digit)) for digit in str(number))}, "ok") for number in range(4000)]
+    began = time.process_time()
+    assert {item.status for item in check(user("Look these up"), *many)} == {"valid"}
+    assert time.process_time() - began < 10  # minutes, where each call is compared with all before it
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,16 @@ def test_rejected_calls(turns: list[Any], statuses: list[str], action: str) -> N
     assert decide(a_run(*turns), [], judged(*statuses), [], GATE)[0] == action
 
 
+def test_a_later_call_makes_up_for_one_of_its_own_tool_only() -> None:
+    def judge(*tools: str) -> list[str]:
+        calls = [ToolUse(id=tool, tool=tool, arguments={}, result="x") for tool in tools]
+        run = a_run(*[[call] for call in calls])
+        found = [ToolCallValidation(tool=tool, args={}, status="valid" if tool == tools[-1] else "invalid") for tool in tools]
+        return [one.tool for one, _ in gate.open_rejections(run, found)]
+
+    assert judge("price", "other") == ["price"] and judge("gone", "price") == []  # there is no tool `gone`: any makes up for it
+
+
 def test_high_stakes_are_tighter_and_block_an_executed_invention() -> None:
     high = GateSettings.for_task("high_stakes")
     assert decide(a_run([a_call()]), [], judged("fabricated"), [], high)[0] == "block"

@@ -6,10 +6,13 @@ without a model.
 
 import asyncio
 import json
+import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from ..agent import HaluAgent
 from ..errors import ConfigError
@@ -69,9 +72,14 @@ def written() -> list[WrittenRun]:
 def measure(agent: HaluAgent, out: Path, *, probes: bool = True, progress: Callable[[str], None] = print) -> list[RunRow]:
     """Check the runs that `out` does not hold yet and append what was found, one JSON line each; all rows of the file.
 
-    Raises ConfigError where `out` holds those of another model, ModelError where the endpoint failed.
+    Raises ConfigError where `out` holds those of another model or other lines, ModelError where the endpoint failed.
     """
-    rows = [RunRow.model_validate(fields) for fields in read_lines(out)] if out.exists() else []
+    try:
+        rows = [RunRow.model_validate(fields) for fields in read_lines(out)] if out.exists() else []
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"{out} holds a line that is no row of this measurement ({where}: {first['msg']}): name another file") from None
     if other := {row.model for row in rows} - {agent.model.name}:
         raise ConfigError(f"{out} holds reports of {', '.join(other)}: name another file for {agent.model.name}")
     missing = [one for one in written() if one.id not in {row.id for row in rows}]
@@ -142,7 +150,7 @@ def _cost(rows: Sequence[RunRow]) -> Figures:
     )
     return [
         ("normalised seconds a report, plain prompt", f"{own:.1f}, {prompt:.1f}"),
-        ("seconds a report, median", f"{sorted(row.seconds for row in rows)[len(rows) // 2]:.1f}"),
+        ("seconds a report, median", f"{statistics.median(row.seconds for row in rows):.1f}"),
     ]
 
 

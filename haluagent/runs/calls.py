@@ -5,6 +5,7 @@ Agent Hallucination Detection Spec, stage 1. No model is asked.
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     sources = Sources()
     sources.add(run.system)
     made: list[ToolCallValidation] = []
-    before: list[ToolUse] = []
+    had: dict[tuple[str, str], set[str]] = defaultdict(set)  # of each tool and its arguments, the results so far
     proposed, patience = "", Patience()
     for turn in run.turns:
         if turn.role == "user":
@@ -49,8 +50,11 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
         proposed = turn.text
         for call in turn.calls:
             invented = list(_invented(call, tools.get(call.tool), sources))
-            made.append(_validated(call, tools, invented, before, patience, offered=bool(run.tools)))
-            before.append(call)
+            results = had[call.tool, _key(call.arguments)]
+            again = bool(results) and (call.result is None or call.result in results)
+            made.append(_validated(call, tools, invented, patience, again=again, offered=bool(run.tools)))
+            if call.result is not None and not call.failed:
+                results.add(call.result)
             if call.result:
                 sources.add(_without(call.result, invented), clock=_CLOCK.search(call.tool) is not None)
     return (*made, *claimed_calls(run))
@@ -60,9 +64,9 @@ def _validated(
     call: ToolUse,
     tools: dict[str, ToolSpec],
     invented: Sequence[Entity],
-    before: Sequence[ToolUse],
     patience: Patience,
     *,
+    again: bool,
     offered: bool,
 ) -> ToolCallValidation:
     def found(status: Any, *errors: str) -> ToolCallValidation:
@@ -78,15 +82,9 @@ def _validated(
         return found("invalid", *errors, *unknown)
     if unknown:
         return found("fabricated", *unknown)
-    if any(_same(call, other) for other in before):
+    if again:
         return found("stale", "the same call was made before, and gave the same result")
     return found("valid")
-
-
-def _same(call: ToolUse, other: ToolUse) -> bool:
-    """Whether a call was made once more after it had its result, which has not changed since."""
-    had = other.result is not None and not other.failed and call.result in (None, other.result)
-    return had and call.tool == other.tool and _key(call.arguments) == _key(other.arguments)
 
 
 def _key(arguments: Any) -> str:

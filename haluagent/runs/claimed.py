@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ..segment import split
 from ..tools._words import words
@@ -86,13 +87,13 @@ def _claimed(sentence: str, run: AgentRun, calls: Sequence[ToolUse], specs: dict
     """The name of the tool that would have done it ("" for none), and the words that claim it."""
     for spec in run.tools:
         named = re.escape(spec.name)
-        if re.search(r"[_A-Z]", spec.name) and (match := re.search(_SAYS_A_TOOL.replace("{0}", named), sentence)):
+        if spec.name in sentence and re.search(r"[_A-Z]", spec.name) and (match := re.search(_SAYS_A_TOOL.replace("{0}", named), sentence)):
             if spec.name not in {call.tool for call in calls}:
                 yield spec.name, match[0]
             return
     if _NOT_SAID.search(sentence):
         return
-    called = [specs.get(call.tool) or ToolSpec(name=call.tool) for call in calls]
+    called = [specs.get(name) or ToolSpec(name=name) for name in dict.fromkeys(call.tool for call in calls)]
     for deed in DEEDS:
         mine = _search(_I_HAVE, deed.english, sentence) or _search(_WO_YI, deed.chinese, sentence)
         done = mine or _search(_HAS_BEEN, deed.english, sentence) or _search(_YI, deed.chinese, sentence)
@@ -149,6 +150,7 @@ def _reported(deed: Deed, run: AgentRun) -> bool:
     return any(stem in text.casefold() for text in heard for stem in stems)
 
 
+@lru_cache(maxsize=4096)  # asked again for each sentence
 def _names(name: str) -> frozenset[str]:
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ").replace("-", " ").replace(".", " ")
     return words(parts)
@@ -158,6 +160,7 @@ def _vocabulary(tool: ToolSpec) -> frozenset[str]:
     return _names(tool.name) | _things(tool.description)
 
 
+@lru_cache(maxsize=4096)
 def _things(text: str) -> frozenset[str]:
     """The words of a text, and the English ones for the things it names in Chinese."""
     found = set(words(text))

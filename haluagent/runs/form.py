@@ -125,9 +125,11 @@ def _check(run: AgentRun, place: str) -> None:
         ("the tool", [tool.name for tool in run.tools]),
         ("the call id", [call.id for turn in run.turns for call in turn.calls]),
     ):
-        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-        if twice is not None:
-            raise ConfigError(f"{place}: {what} {twice!r} is there twice")
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                raise ConfigError(f"{place}: {what} {name!r} is there twice")
+            seen.add(name)
     for number, turn in enumerate(run.turns):
         if turn.role == "user" and turn.calls:
             raise ConfigError(f"{place}: turns[{number}] is the user's, and only the model makes calls")

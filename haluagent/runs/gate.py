@@ -15,6 +15,7 @@ Agent Hallucination Detection Spec, "Gating". What it leaves open is decided so:
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 
 from ..agent import HaluAgent
@@ -106,23 +107,24 @@ def overall(claims: Sequence[ReportClaim], settings: GateSettings) -> float:
 def open_rejections(run: AgentRun, validations: Sequence[ToolCallValidation]) -> list[tuple[ToolCallValidation, bool]]:
     """The rejected calls since the user last spoke that no later call made up for, each with whether it was executed.
     Validations stand in the order of the calls; one that belongs to no call (`never_called`) stands behind them."""
-    calls = [(number, call) for number, turn in enumerate(run.turns) if turn.role == "assistant" for call in turn.calls]
+    calls = deque((number, call) for number, turn in enumerate(run.turns) if turn.role == "assistant" for call in turn.calls)
     last = max((number for number, turn in enumerate(run.turns) if turn.role == "user"), default=-1)
     offered = {tool.name for tool in run.tools}
     paired: list[tuple[ToolCallValidation, int, ToolUse | None]] = []
+    good: dict[str, int] = {}  # of each tool, the turn of its last call that was right
     for one in validations:
         fits = bool(calls) and one.status != "never_called" and calls[0][1].tool == one.tool
-        number, call = calls.pop(0) if fits else (len(run.turns), None)
+        number, call = calls.popleft() if fits else (len(run.turns), None)
         paired.append((one, number, call))
+        if one.status in ("valid", "stale"):
+            good[one.tool] = max(number, good.get(one.tool, -1))
+    latest = max(good.values(), default=-1)
     found = []
     for one, number, call in paired:
         if one.status not in REJECTED or number < last:
             continue
         executed = call is not None and call.result is not None and not call.failed
-        later = any(
-            other.status in ("valid", "stale") and when > number and (other.tool == one.tool or one.tool not in offered)
-            for other, when, _ in paired
-        )
+        later = (good.get(one.tool, -1) if one.tool in offered else latest) > number
         if not later or one.status == "never_called" or (one.status == "fabricated" and executed):
             found.append((one, executed))
     return found

@@ -76,12 +76,16 @@ class Sources:
 
     def _has(self, key: str) -> bool:
         """Whether it stands there by itself, and not inside a longer word or number."""
-        return bool(key) and re.search(rf"(?<![a-z0-9]){re.escape(key)}(?![a-z0-9])", self._plain) is not None
+        if not key or key not in self._plain:  # faster than the pattern
+            return False
+        return re.search(rf"(?<![a-z0-9]){re.escape(key)}(?![a-z0-9])", self._plain) is not None
 
     def _has_id(self, key: str) -> bool:
         runs = re.findall(r"[a-z]+|\d+|[^\Wa-z\d_]+", key)
         spaced = r"[-_ .:#/]{0,2}".join(map(re.escape, runs))
-        if not runs or re.search(rf"(?<![a-z0-9]){spaced}(?![a-z0-9])", self._plain):
+        if not runs:
+            return True
+        if all(run in self._plain for run in runs) and re.search(rf"(?<![a-z0-9]){spaced}(?![a-z0-9])", self._plain):
             return True
         if len(key) >= ABBREVIATED and re.fullmatch(r"[0-9a-f]+", key):
             return re.search(rf"(?<![a-z0-9]){key}[0-9a-f]{{{32 - len(key)},}}(?![a-z0-9])", self._plain) is not None
