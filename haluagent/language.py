@@ -167,7 +167,7 @@ def _foreign_latin(prose: str, answer: str) -> str | None:
     asked, answered = (" ".join(_LATIN_WORD.findall(text)) for text in (prose, answer))
     if not asked or len(asked) + len(answered) < MIN_LATIN_LETTERS:
         return None
-    classify = _identifier().classify
+    classify = identifier().classify
     language, confidence = classify(f"{asked} {answered}")
     # Each alone must agree: an English question may ask for an answer in another language, or hold foreign names.
     if language == "en" or confidence < MIN_CONFIDENCE or classify(asked)[0] != language:
@@ -178,13 +178,14 @@ def _foreign_latin(prose: str, answer: str) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _identifier() -> "LanguageIdentifier":
-    # Imported here: numpy and the model take a fifth of a second, and most texts are decided without them.
+def identifier() -> "LanguageIdentifier":
+    """What tells the languages in Latin letters apart; loaded at the first call."""
+    # Imported here: numpy and the model take a fifth of a second or more, and most texts are decided without them.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages(list(LATIN_LANGUAGES))
-    return identifier
+    found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    found.set_languages(list(LATIN_LANGUAGES))
+    return found
 
 
 def _not_supported(language: str) -> ConfigError:

@@ -61,7 +61,11 @@ def test_without_the_extra(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     assert 'uvicorn: pip install "haluagent[server]"' in refused(capsys, "--host", "0.0.0.0")
 
 
-@pytest.mark.parametrize("url", ["https://*.example", "ftp://a.example", "a.example", "https://a.example/x", "https://u@a.example"])
+@pytest.mark.parametrize(
+    "url",
+    ["https://*.example", "ftp://a.example", "a.example", "https://a.example/x", "https://u@a.example", "https://a.example#x",
+     "https://a.example:x", "https://:443", "http://["],
+)  # fmt: skip
 def test_no_origins(url: str) -> None:
     with pytest.raises(ConfigError, match="is no origin"):
         _origin(url)
@@ -69,6 +73,8 @@ def test_no_origins(url: str) -> None:
 
 def test_origins_are_written_as_browsers_do() -> None:
     assert _origin("https://Chat.Example:8443/") == "https://chat.example:8443"
+    assert _origin("https://chat.example:443") == "https://chat.example" and _origin("http://[::1]:80") == "http://[::1]"
+    assert _origin("http://chat.example:443") == "http://chat.example:443"
 
 
 @pytest.fixture

@@ -97,6 +97,11 @@ def test_a_run_may_be_in_the_form_of_another_library(url: str) -> None:
     assert http.post(url + "/v1/runs", json=body).json()["action"] == "emit"
     wrong = http.post(url + "/v1/runs", json=body | {"emit": 0.1}).json()["error"]
     assert wrong["type"] == "invalid" and "emit 0.1" in wrong["message"]
+    detection = http.post(url + "/v1/detect", json=TEXT).json()
+    expected = check_run(make_agent(ScriptedModel(ScriptedModel.calculate)), form.convert(detection, "detection"))
+    report = http.post(url + "/v1/runs", json=detection | {"source": "detection"}).json()
+    assert without_seconds(report) == without_seconds(expected.model_dump(mode="json"))
+    assert report["claims"]
 
 
 def test_what_is_known_of_the_server(url: str) -> None:
@@ -176,6 +181,68 @@ def test_limits_on_body_and_texts(scripted: Any) -> None:
             assert answer.status_code == 413 and answer.json()["error"]["type"] == "too_large"
 
 
+def test_bodies_that_are_hard_to_read_hold_up_no_detection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from haluagent.server import endpoint
+
+    read, go, reading = endpoint.read, threading.Event(), []
+
+    def hard(body: bytes, text: int) -> dict[str, Any]:
+        if len(body) > endpoint.LARGE:
+            reading.append(body)
+            go.wait(20)
+        return read(body, text)
+
+    monkeypatch.setattr(endpoint, "read", hard)
+    large = TEXT | {"reference": "a " * endpoint.LARGE}
+    threads = [threading.Thread(target=http.post, args=(url + "/v1/detect",), kwargs={"json": large}) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(reading) == 2)
+    try:
+        assert http.post(url + "/v1/detect", json=TEXT, timeout=5).status_code == 200
+        assert len(reading) == 2
+    finally:
+        go.set()
+        for thread in threads:
+            thread.join(20)
+
+
+def test_what_takes_long_is_not_done_on_the_event_loop(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from haluagent.tools import _judge
+
+    from haluagent import language
+    from haluagent.claims import choice, extract
+    from haluagent.runs import ground, probe
+
+    held_up: dict[str, bool] = {}
+
+    def watched(module: Any, name: str) -> None:
+        does = getattr(module, name)
+
+        def call(*args: Any) -> Any:
+            held_up[f"{module.__name__} {name}"] = asyncio._get_running_loop() is not None
+            return does(*args)
+
+        monkeypatch.setattr(module, name, call)
+
+    watched(language, "choose")
+    watched(choice, "read_without_orders")
+    watched(extract, "claiming")
+    watched(ground, "evidence_of")
+    watched(probe, "evidence_of")
+    watched(_judge, "missing_numbers")
+    for path, body in (EVERY | {"/v1/claims": CLAIMS | {"reference": "Grass is green and wet."}}).items():
+        assert http.post(url + path, json=body).status_code == 200
+    assert len(held_up) == 6 and not any(held_up.values()), held_up
+
+
+def test_what_an_endpoint_refuses_is_not_logged() -> None:
+    from haluagent.models.client import _status
+    from haluagent.models.endpoint import RequestRefused
+
+    assert _status(RequestRefused("http://a.example/v1/chat answered 400: your prompt was")) == "http://a.example/v1/chat answered 400"
+
+
 def test_a_form_cannot_post(url: str) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
         answer = http.post(url + "/v1/detect", content=json.dumps(TEXT), headers={"Content-Type": kind})
@@ -246,9 +313,12 @@ def test_an_endpoint_that_is_gone_is_not_ready(endpoint: Any) -> None:
 
 
 def test_the_deadline_gives_what_there_is(held: Held) -> None:
-    with serving(held.agent, ServerSettings(deadline=0.2, grace=0)) as url:
-        answer = http.post(url + "/v1/detect", json=TEXT).json()
-        assert answer["stop"] == "budget" and "0.2 s" in answer["sentences"][0]["reason"]
+    with serving(held.agent, ServerSettings(deadline=0.2, grace=0), [held]) as url:
+        answer = http.post(url + "/v1/detect", json=TEXT)
+        assert answer.status_code == 200 and answer.json()["stop"] == "budget"
+        assert "0.2 s" in answer.json()["sentences"][0]["reason"]
+        until(lambda: held.outcomes)
+        assert held.outcomes[0].ending == "deadline"
 
 
 def test_work_that_heeds_no_limit_is_ended(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +329,7 @@ def test_work_that_heeds_no_limit_is_ended(scripted: Any, monkeypatch: pytest.Mo
             await asyncio.sleep(30)
 
     monkeypatch.setattr(work, "LATE", 0.1)
-    with serving(make_agent(Slow()), ServerSettings(deadline=0.1, grace=0)) as url:
+    with serving(make_agent(Slow()), ServerSettings(deadline=0.5, grace=0)) as url:
         answer = http.post(url + "/v1/check", json={"answer": "It is warm.", "document": "Oslo has 12 degrees."})
         assert answer.status_code == 504 and answer.json()["error"]["type"] == "deadline"
 
@@ -320,6 +390,30 @@ def test_who_waits_and_goes_leaves_the_queue(held: Held) -> None:
         assert held.outcomes[0].ending == "gone" and held.outcomes[0].worked == 0
 
 
+def test_a_stream_has_no_line_ends_in_its_data(url: str) -> None:
+    said = "Blue\u2028is\u2029the\x85sky. 12 * 7 = 84."
+    with http.stream("POST", url + "/v1/detect", json=TEXT | {"response": said}, headers={"Accept": "text/event-stream"}) as answer:
+        data = [json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data: ")]
+    assert data[-1]["detection"]["response"] == said
+
+
+def test_a_watcher_that_fails_harms_nobody(scripted: Any, held: Held, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Held):
+        def started(self) -> None:
+            raise ValueError
+
+        event = ended = lambda self, told: self.started()
+
+    class Blind:
+        def watch(self, job: Any, headers: Any) -> Any:
+            raise ValueError
+
+    with serving(make_agent(scripted(scripted.calculate)), None, [Blind(), Broken(scripted), held]) as url:  # type: ignore[list-item]
+        assert stream(url + "/v1/detect", TEXT)[-1]["detection"]["stop"] == "answer"
+        until(lambda: held.outcomes)
+    assert held.outcomes[0].ending == "done" and caplog.text.count("unexpected ValueError") > 2
+
+
 def test_a_quiet_stream_is_kept_open(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     from haluagent.server import stream as streams
 
@@ -346,3 +440,11 @@ def test_a_client_that_reads_nothing_counts_as_gone(held: Held, monkeypatch: pyt
         with http.stream("POST", server.url + "/v1/detect", json=TEXT, headers={"Accept": "text/event-stream"}):
             until(lambda: held.outcomes)
         assert held.outcomes[0].ending == "gone"
+
+
+def test_a_run_of_very_many_calls_is_refused(scripted: Any) -> None:
+    calls = [{"id": f"c{number}", "tool": "t", "arguments": {}} for number in range(1001)]
+    run = {"run_id": "r", "turns": [{"role": "assistant", "calls": calls}], "answer": "Done."}
+    with serving(make_agent(scripted())) as url:
+        answer = http.post(f"{url}/v1/runs", json=run)
+    assert answer.status_code == 400 and "1001 calls" in answer.json()["error"]["message"]

@@ -99,6 +99,9 @@ def test_what_failed_or_never_began_has_no_verdict_and_no_seconds() -> None:
     failed.ended(Outcome(job="detect", ending="model", waited=0, worked=1, result=detection(hallucination=None, stop="error")))
     metrics.watch("check", {}).ended(Outcome(job="check", ending="busy", waited=0, worked=0))
 
+    odd = Usage(prompt_tokens=5, cached_tokens=-60, generated_tokens=-1)  # a wrong number of an endpoint is no reason to stop counting
+    metrics.watch("detect", {}).ended(Outcome(job="detect", ending="gone", waited=0, worked=0, result=detection(usage=odd)))
+
     found = values(metrics)
 
     assert found["haluagent_requests_total model detect"] == found["haluagent_requests_total busy check"] == 1

@@ -38,7 +38,7 @@ def closed_url() -> Iterator[str]:
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer ö"])
 def test_without_the_token_no_work_is_done(closed_url: str, given: str) -> None:
     headers = [(b"Authorization", given.encode("latin-1"))]
-    for path in ("/v1/tools", "/metrics", "/v1/nothing"):
+    for path in ("/v1/tools", "/metrics", "/metrics%0A", "/metrics/", "/v1/nothing", "/nothing", "//metrics"):
         answer = http.get(closed_url + path, headers=headers)
         assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
         assert answer.json()["error"]["type"] == "unauthorized"
@@ -52,7 +52,7 @@ def test_with_the_token(closed_url: str) -> None:
 
 
 def test_what_needs_no_token(closed_url: str) -> None:
-    for path in ("/", "/healthz", "/readyz", "/openapi.json"):
+    for path in ("/", "/page/page.css", "/healthz", "/readyz", "/openapi.json"):
         assert http.get(closed_url + path).status_code == 200
 
 

@@ -5,6 +5,7 @@ is asked, twice, with the options exchanged; a judgement costs two generated tok
 Long texts are cut into windows; any window may support a sentence, the best one must speak against it.
 """
 
+import asyncio
 from dataclasses import dataclass
 
 from ..calibration import Wording, calibration_of
@@ -67,7 +68,7 @@ async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: J
         anew = await answer_anew(context, window)
         agrees = agreement(anew, sentence.text, context.question)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
-    missing = tuple(missing_numbers(sentence.claim, f"{known} {context.question}"))
+    missing = tuple(await asyncio.to_thread(missing_numbers, sentence.claim, f"{known} {context.question}"))
     if missing and not judged.silent:
         supported = min(supported, NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED)
     return Reading(judged, supported, anew, agrees, missing)

@@ -161,7 +161,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
         label = "supported"
     elif reading.supported < CONTRADICTED:
         asked_of = about if wording_of(context) == "answer" else sentence.claim
-        absent = not words(asked_of) & words(reference)
+        absent = not words(asked_of) & await asyncio.to_thread(words, reference)
         told = not any(one.silent for one in judged)
         if not absent and told and (whole or _is_about(sentence.claim, reference, spans)):
             label = "contradicted"

@@ -112,7 +112,7 @@ async def acheck_claims(
             "there is no reference and no search: give a reference, add documents with `haluagent index add PATH`, or "
             "name a search with --search"
         )
-    chosen = languages.choose(language, question if question.strip() else response, response)
+    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else response, response)
     usage, errors = Usage(), []
     if claims is None:
         extraction = await extract(agent, response, question, format=format, language=chosen)

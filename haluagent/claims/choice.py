@@ -4,6 +4,7 @@ A passage that supports a claim makes it an Entailment. One that does not may sa
 Contradiction only where the model also holds that the passage says enough to decide it.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -37,7 +38,7 @@ class ChoiceChecker:
 async def check_one(work: Work, passage: int, claim: Sentence) -> Finding:
     """One claim against one passage. A passage with nothing to read, or with nothing but orders to its reader, is Neutral."""
     text = work.passages[passage]
-    if not read_without_orders(text).strip():
+    if not (await asyncio.to_thread(read_without_orders, text)).strip():  # a long one takes seconds
         return Finding("Neutral", read=((0, len(text)),))
     context = replace(work.context, reference=text)
     found = await compare(context, claim)

@@ -1,11 +1,13 @@
 """The claims that a response makes, in one of three forms."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import get_args
 
 from .. import language as languages
 from ..agent import HaluAgent
 from ..errors import ConfigError
-from ..types import Record, Usage
+from ..types import Record, Sentence, Usage
 from .claimless import claiming
 from .records import Claim, Format
 from .subsentences import clauses
@@ -34,21 +36,23 @@ async def extract(
         raise ConfigError(f"claim format {format!r} is not known: use {', '.join(get_args(Format))}")
     if not response.strip():
         raise ConfigError("the response is empty: there is nothing to take claims from")
-    chosen = languages.choose(language, question if question.strip() else response, response)
-    sentences = claiming(response, question)
+    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else response, response)
+    sentences = await asyncio.to_thread(claiming, response, question)  # a long response takes seconds
     if format == "sentence":
         return Extraction(claims=tuple(map(as_claim, sentences)))
     if format == "subsentence":
-        return Extraction(
-            claims=tuple(
-                Claim(content=item.text[a:b], sentence=item.index, span=(item.span[0] + a, item.span[0] + b))
-                for item in sentences
-                for a, b in clauses(item.text)
-            )
-        )
+        return Extraction(claims=await asyncio.to_thread(_by_clauses, sentences))
     if not sentences:
         return Extraction(claims=())
     await agent.aprepare()
     found = await triplets(agent, sentences, response, question, chosen)
     error = f"{found.whole} of {len(sentences)} sentences have no triplets and stand whole" if found.whole else None
     return Extraction(claims=found.claims, usage=found.usage, error=error)
+
+
+def _by_clauses(sentences: Sequence[Sentence]) -> tuple[Claim, ...]:
+    return tuple(
+        Claim(content=item.text[a:b], sentence=item.index, span=(item.span[0] + a, item.span[0] + b))
+        for item in sentences
+        for a, b in clauses(item.text)
+    )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 AT_ENDPOINT, EMBEDDED = 32, 2  # requests worked on at a time: one engine on a few cores gains little from more
 SENTENCES = 8  # of one request, checked at a time at an endpoint
+USUAL_PORTS = {"http": 80, "https": 443}  # browsers leave them out
 TOKEN = "HALUAGENT_SERVER_TOKEN"
 
 
@@ -137,7 +138,13 @@ def _origin(url: str) -> str:
 
     from haluagent.errors import ConfigError
 
-    parts = urlsplit(url.rstrip("/").lower())
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query or "*" in url or "@" in url:
-        raise ConfigError(f"{url!r} is no origin: write it like https://chat.example.org")
-    return f"{parts.scheme}://{parts.netloc}"
+    problem = ConfigError(f"{url!r} is no origin: write it like https://chat.example.org")
+    try:
+        parts = urlsplit(url.rstrip("/").lower())
+        port = parts.port
+    except ValueError:
+        raise problem from None
+    if parts.scheme not in USUAL_PORTS or not parts.hostname or parts.path or any(sign in url for sign in "*@?#"):
+        raise problem
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}" + ("" if port in (None, USUAL_PORTS[parts.scheme]) else f":{port}")

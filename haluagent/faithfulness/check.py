@@ -72,7 +72,7 @@ async def acheck(
         raise ConfigError("the answer is empty: there is nothing to check without it")
     if not document.strip():
         raise ConfigError("the documents are empty: give a text that the answer should be faithful to")
-    chosen = languages.choose(language, question if question.strip() else answer, answer)
+    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else answer, answer)
     meter = Meter(agent.model, Budget(agent.limits))
     try:
         finding = await _find(agent, Case(question, answer, document, document, chosen, threshold, meter), mode, template)
@@ -132,11 +132,11 @@ def _template(mode: str, threshold: float, prompt_file: Path | None) -> Template
 
 
 async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | None) -> Finding:
-    if claims_nothing(case.question, case.answer):
+    # In threads: long texts take seconds.
+    if await asyncio.to_thread(claims_nothing, case.question, case.answer):
         return undecided(NO_CLAIM)
-    if abstains(case.question, case.answer):
+    if await asyncio.to_thread(abstains, case.question, case.answer):
         return Finding(0.0, "PASS", (_ABSTAINS[case.language],))
-    # In a thread: a long document takes seconds.
     case = case.reading(await asyncio.to_thread(read_without_orders, case.document))
     if not case.readable.strip():
         return undecided(_ORDERS)

@@ -150,7 +150,7 @@ class OpenAIModel:
             except RequestRefused as refusal:
                 if "logprob" not in str(refusal):
                     raise
-                logger.warning("no log-probabilities from this server, choices are not calibrated: %s", refusal)
+                logger.warning("no log-probabilities from this server, choices are not calibrated: %s", _status(refusal))
                 self._gives_logprobs = False
             else:
                 probabilities = choice_probabilities(_top_tokens(answers[0]), choices)
@@ -194,7 +194,7 @@ class OpenAIModel:
                 raise
             answer = await self._endpoint.post("/chat/completions", body)
             # It works without: so it was the constraint, and the next request need not try again.
-            logger.warning("the server takes no constraint in the dialect of %s: %s", self.dialect, refusal)
+            logger.warning("the server takes no constraint in the dialect of %s: %s", self.dialect, _status(refusal))
             self.dialect = "plain"
         return self._read(answer, time.monotonic() - began)
 
@@ -219,6 +219,11 @@ class OpenAIModel:
             generated_tokens=generated,
             seconds=seconds,
         )
+
+
+def _status(refusal: RequestRefused) -> str:
+    """A refusal without what the server wrote, which may repeat the prompt."""
+    return str(refusal).partition(": ")[0]
 
 
 def _has_text(choice: Any) -> bool:

@@ -13,6 +13,8 @@ from ..types import Span
 from .days import find_clocks, find_days
 from .entities import Leaf, entities
 
+READ = 4000  # characters: a claim without an end is not looked through
+
 Kind = Literal["citation", "date", "number", "name"]
 
 _CITED = re.compile(r"《[^《》]{2,}》|\[\d{1,3}\]|【\d{1,3}】")
@@ -48,7 +50,8 @@ class Specific:
 
 
 def specifics(claim: str) -> list[Specific]:
-    """The specific parts of a claim, none inside another, in its order."""
+    """The specific parts of a claim, none inside another, in its order; of a very long claim those of its beginning."""
+    claim = claim[:READ]
     found: list[Specific] = []
 
     def add(kind: Kind, span: Span) -> None:
@@ -79,7 +82,7 @@ def specifics(claim: str) -> list[Specific]:
 
 def is_commitment(claim: str) -> bool:
     """Whether a claim says that something was done or will be done for the user."""
-    return _COMMITMENT.search(claim) is not None
+    return _COMMITMENT.search(claim[:READ]) is not None
 
 
 def is_critical(claim: str) -> bool:

@@ -49,7 +49,8 @@ async def score_claims(
     user, language = user_text(run), language_of(run)
     asked = next((turn.text for turn in reversed(run.turns) if turn.role == "user"), "")
     extraction = await extract(agent, run.answer, asked, format=settings.format, language=language)
-    evidence, claims, usage = evidence_of(run), extraction.claims, extraction.usage
+    evidence = await asyncio.to_thread(evidence_of, run)  # long results take seconds
+    claims, usage = extraction.claims, extraction.usage
     of_user = [claim for claim in claims if _OF_USER.search(claim.text) and user.strip()]
     of_results = [claim for claim in claims if claim not in of_user]
     invented = await asyncio.to_thread(explain, evidence, of_results, run, user)

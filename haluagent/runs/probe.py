@@ -49,7 +49,7 @@ async def probe(
     where the endpoint failed or a limit of the agent was reached."""
     settings = settings or GateSettings.for_task(run.task)
     asked = [(claim, part) for claim in claims if needs_probe(claim, settings) for part in _parts(claim.text)]
-    evidence = evidence_of(run).text
+    evidence = (await asyncio.to_thread(evidence_of, run)).text
     if not asked or not evidence.strip():
         return []
     await agent.aprepare()

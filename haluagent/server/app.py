@@ -1,5 +1,6 @@
 """The application: its endpoints, and who may use them."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from .. import language as languages
 from ..agent import HaluAgent
 from ..registry import Tool
 from . import openapi, page, tracing
@@ -46,6 +48,7 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         loading = workshop.engine.load()
+        asyncio.get_running_loop().run_in_executor(None, languages.identifier)  # it takes seconds: nobody shall wait for it
         yield
         loading.cancel()
         await agent.aclose()

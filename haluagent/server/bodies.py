@@ -9,7 +9,7 @@ from ..claims.records import Aggregator, Format
 from ..errors import ConfigError
 from ..faithfulness.records import Mode
 from ..runs.records import AgentRun, TaskType
-from ..types import Record
+from ..types import Detection, Record
 from .problems import Problem
 
 DEEPEST = 100  # lists and objects inside each other
@@ -19,7 +19,7 @@ AnyBody = TypeVar("AnyBody", bound=Record)
 Text = Annotated[str, Field(pattern=r"\S")]
 Texts = str | list[str]
 Choice = Literal["auto", "en", "zh"]
-Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel"]
+Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]
 
 _LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language of the texts")
 _QUESTION: Any = Field(default="", description="a text: what was asked")
@@ -83,7 +83,7 @@ class ClaimsBody(Record):
 class RunOptions(Record):
     """How a run is judged; what is left out is as its task has it."""
 
-    source: Source = Field(default="haluagent", description="haluagent, openai, openai-responses, anthropic, langgraph or otel")
+    source: Source = Field(default="haluagent", description="haluagent, openai, openai-responses, anthropic, langgraph, otel or detection")
     emit: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, from which an answer may go out")
     revise: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a claim is revised")
     block: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a critical claim blocks")
@@ -105,6 +105,12 @@ class ConvertedRunBody(RunOptions):
     instructions: str | None = Field(default=None, description="a text: the instructions (openai-responses)")
     task: TaskType | None = Field(default=None, description="factual, high_stakes or creative")
     language: Choice = _LANGUAGE
+
+
+class DetectionRunBody(RunOptions, Detection):
+    """A report of `/v1/detect`, whose own steps are the run, and how it is judged."""
+
+    source: Literal["detection"]
 
 
 def read(body: bytes, text: int) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from starlette.types import Receive, Scope, Send
 
@@ -13,13 +15,16 @@ from .bodies import read
 from .jobs import JOBS, Work
 from .problems import Problem, unexpected
 from .settings import ServerSettings
-from .stream import JsonReply, Reply, StreamReply, failed, wanted
+from .stream import JsonReply, Reply, StreamReply, cut_short, failed, wanted
 from .watch import Ending, Job, Outcome, Result, Watch, Watcher
 from .work import Admitted, Gone, Workshop
 
 LARGE = 20_000  # bytes, from which a body is read in a thread: it takes milliseconds
 ARRIVAL = 30.0  # seconds that a body may take to arrive
 DRAINED = 20_000_000  # bytes that are read of a body that is too long, so that its sender gets to read why
+
+# Bodies have threads of their own: however many are hard to read, detections keep those that they work in.
+_readers = ThreadPoolExecutor(2, thread_name_prefix="haluagent-body")
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +37,7 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        watch = _Watches([watcher.watch(self._job, headers) for watcher in self._watchers])
+        watch = _Watches(self._watchers, self._job, headers)
         streams = wanted(headers.get("accept", "")) == "stream"
         reply: Reply = StreamReply(receive, send) if streams else JsonReply(receive, send)
         admitted: Admitted | None = None
@@ -49,7 +54,7 @@ class Endpoint:
 
             result = await admitted.run(work, watch, tell, reply.gone())
             await reply.answer(result, work.text(result))
-            ending = "model" if failed(result) else "done"
+            ending = "model" if failed(result) else "deadline" if admitted.late and cut_short(result) else "done"
         except Problem as problem:
             ending = problem.ending
             await reply.problem(problem)
@@ -74,7 +79,8 @@ class Endpoint:
         settings = self._workshop.settings
         body = await _body(receive, headers.get("content-length", ""), settings.body)
         if len(body) > LARGE:
-            return await asyncio.to_thread(self._understood, body, settings, request_id)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(_readers, self._understood, body, settings, request_id)
         return self._understood(body, settings, request_id)
 
     def _understood(self, body: bytes, settings: ServerSettings, request_id: str) -> Work:
@@ -103,7 +109,10 @@ async def _body(receive: Receive, length: str, limit: int) -> bytes:
                 part = message.get("body", b"")
                 size += len(part)
                 too_large = too_large or size > limit
-                parts = [] if too_large else [*parts, part]
+                if too_large:
+                    parts.clear()
+                else:
+                    parts.append(part)
                 more = message.get("more_body", False)
     except TimeoutError:
         if not too_large:
@@ -114,19 +123,32 @@ async def _body(receive: Receive, length: str, limit: int) -> bytes:
 
 
 class _Watches:
-    """Several watches as one."""
+    """Several watches as one. One that raises is told of in the log: neither the others nor the request are the worse for it."""
 
-    def __init__(self, watches: Iterable[Watch]) -> None:
-        self._watches = list(watches)
+    def __init__(self, watchers: Sequence[Watcher], job: Job, headers: dict[str, str]) -> None:
+        self._watches: list[Watch] = []
+        for watcher in watchers:
+            with _logged():
+                self._watches.append(watcher.watch(job, headers))
 
     def started(self) -> None:
-        for watch in self._watches:
-            watch.started()
+        self._each(lambda watch: watch.started())
 
     def event(self, event: Event) -> None:
-        for watch in self._watches:
-            watch.event(event)
+        self._each(lambda watch: watch.event(event))
 
     def ended(self, outcome: Outcome) -> None:
+        self._each(lambda watch: watch.ended(outcome))
+
+    def _each(self, tell: Callable[[Watch], None]) -> None:
         for watch in self._watches:
-            watch.ended(outcome)
+            with _logged():
+                tell(watch)
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        unexpected(error)

@@ -10,6 +10,7 @@ from ..agent import HaluAgent
 from ..claims import file
 from ..claims.check import acheck_claims
 from ..claims.records import ClaimReport
+from ..errors import ConfigError
 from ..events import Answered, Event
 from ..faithfulness.check import acheck
 from ..faithfulness.records import Faithfulness
@@ -20,6 +21,8 @@ from ..runs.settings import GateSettings
 from ..types import Detection
 from .bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, validated
 from .watch import Job, Result
+
+MOST_CALLS = 1000  # of a run: holding each against all before it takes time that no deadline ends
 
 Tell = Callable[[Event], None]
 
@@ -81,7 +84,12 @@ def runs(data: dict[str, Any]) -> Work:
     named = {name: value for name, value in data.items() if name in RunOptions.model_fields}
     options = validated(RunOptions, named)
     recorded = {name: value for name, value in data.items() if name not in named}
-    agent_run = form.parse(recorded) if options.source == "haluagent" else _converted(data, recorded)
+    if options.source == "haluagent":
+        agent_run = form.parse(recorded)
+    else:
+        agent_run = form.convert(recorded, "detection") if options.source == "detection" else _converted(data, recorded)
+    if (calls := sum(len(turn.calls) for turn in agent_run.turns)) > MOST_CALLS:
+        raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
     thresholds = {name: value for name in ("emit", "revise", "block") if (value := getattr(options, name)) is not None}
     settings = GateSettings.model_validate(GateSettings.for_task(agent_run.task).model_dump() | thresholds)
 

@@ -78,8 +78,8 @@ class Metrics:
 
     def count_tokens(self, usage: Usage) -> None:
         self.tokens.labels("evaluated").inc(max(usage.evaluated_tokens, 0))  # an endpoint may report anything
-        self.tokens.labels("cached").inc(usage.cached_tokens)
-        self.tokens.labels("generated").inc(usage.generated_tokens)
+        self.tokens.labels("cached").inc(max(usage.cached_tokens, 0))
+        self.tokens.labels("generated").inc(max(usage.generated_tokens, 0))
 
     def count_result(self, job: Job, result: Result) -> None:
         self.verdicts.labels(job, verdict_of(result)).inc()
@@ -133,7 +133,7 @@ class Watched:
             metrics.waited.labels(outcome.job).observe(outcome.waited)
             metrics.worked.labels(outcome.job).observe(outcome.worked)
         metrics.count_tokens(getattr(result, "usage", self._used))  # of work that was stopped: what its steps took
-        if outcome.ending == "done" and result is not None:
+        if outcome.ending in ("done", "deadline") and result is not None:
             metrics.count_result(outcome.job, result)
 
 

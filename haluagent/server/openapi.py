@@ -10,7 +10,7 @@ from ..events import Event
 from ..faithfulness.records import Faithfulness
 from ..runs.records import HallucinationReport
 from ..types import Detection
-from .bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunBody
+from .bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, DetectionRunBody, RunBody
 from .problems import STATUS, Type
 from .settings import ServerSettings
 
@@ -30,7 +30,7 @@ MEANINGS: dict[Type, str] = {
     "model": "The language model did not answer.",
     "stopping": "The server is being stopped.",
     "not_ready": "The model is not loaded yet, or its endpoint does not answer.",
-    "deadline": "The work took longer than the server allows.",
+    "deadline": "The work took longer than the server allows, and there is nothing to show of it.",
 }
 HEADERS: dict[int, Schema] = {
     401: {"WWW-Authenticate": {"description": "`Bearer`", "schema": {"type": "string"}}},
@@ -66,7 +66,8 @@ def document() -> Schema:
     paths: Schema = {
         "/v1/detect": _post(
             "Check a response sentence by sentence",
-            "What `haluagent detect` does. A detection whose model failed is a 502 with what was found until then.",
+            "What `haluagent detect` does. A detection whose model failed is a 502 with what was found until then.\n\n"
+            "One that reached the deadline is a 200: what was found until then, with `budget` as its `stop`.",
             "DetectBody",
             "Detection",
             {"question": "What is 12 times 12?", "response": "12 times 12 is 146."},
@@ -168,7 +169,7 @@ def _object(**properties: Schema) -> Schema:
 
 
 def _schemas() -> Schema:
-    read: list[type[BaseModel]] = [DetectBody, CheckBody, ClaimsBody, RunBody, ConvertedRunBody]
+    read: list[type[BaseModel]] = [DetectBody, CheckBody, ClaimsBody, RunBody, ConvertedRunBody, DetectionRunBody]
     written: list[type[BaseModel]] = [Detection, Faithfulness, HallucinationReport]
     modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in read]
     modes += [(model, "serialization") for model in written]
@@ -186,7 +187,7 @@ def _schemas() -> Schema:
         "ToolList": _object(tools={"type": "array", "items": _object(name=text, description=words, parameters={"type": "object"})}),
         "CheckAnswer": _check_answer(made["$defs"]["Faithfulness"]),
         "ClaimsAnswer": _claims_answer(),
-        "RunsBody": {"anyOf": [_ref("RunBody"), _ref("ConvertedRunBody")]},
+        "RunsBody": {"anyOf": [_ref("RunBody"), _ref("ConvertedRunBody"), _ref("DetectionRunBody")]},
         "DetectionEvent": events,
         "StreamEvent": {
             "anyOf": [

@@ -14,12 +14,13 @@ from starlette.applications import Starlette
 from ..agent import HaluAgent
 from ..errors import ConfigError
 from .app import make_app
+from .patient import IDLE, Patient
 from .security import is_loopback
 from .settings import ServerSettings
 from .work import Workshop
 
-IDLE = 30  # seconds that a connection is kept open between requests
 LEAVING = 5  # seconds in which clients take their last events, after the work has ended
+DEAF = 60_000  # milliseconds after which a connection whose client takes nothing of what was sent is cut
 
 
 class Server(uvicorn.Server):
@@ -29,7 +30,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app, log_config=None, access_log=False, server_header=False, proxy_headers=False, lifespan="on", ws="none",
-                timeout_keep_alive=IDLE, timeout_graceful_shutdown=LEAVING,
+                http=Patient, timeout_keep_alive=int(IDLE), timeout_graceful_shutdown=LEAVING,
             )  # fmt: skip
         )
         self._workshop: Workshop = app.state.workshop
@@ -66,6 +67,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         if os.name == "posix":
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; its connections inherit it
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAF)
         listening.bind(address)
         listening.listen(2048)
     except OSError as error:

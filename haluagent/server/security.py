@@ -8,6 +8,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from .problems import Problem
 from .settings import ServerSettings
 
+_OPEN = ("/", "/healthz", "/readyz", "/openapi.json")  # and the files of the page
+
 
 class Site:
     """Refuses what a browser was led to ask: under a name that is not the server's, or from another site's page.
@@ -38,7 +40,7 @@ class Site:
 
 
 class Token:
-    """Asks for the bearer token, for the paths that work is done under."""
+    """Asks for the bearer token, everywhere but at the few paths that are open."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
@@ -54,7 +56,7 @@ class Token:
 
 
 def _guarded(path: str) -> bool:
-    return path.startswith("/v1/") or path.rstrip("/") in ("/v1", "/metrics")
+    return path not in _OPEN and not path.startswith("/page/")
 
 
 def name_of(host: str) -> str:

@@ -14,6 +14,9 @@ from .watch import Result
 ALIVE = 10.0  # seconds without an event, after which a comment keeps the connection open
 STALLED = 60.0  # seconds after which a client that takes nothing counts as gone
 
+# Some clients end a line at these, which server-sent events do not. In JSON they may be escaped.
+LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
+
 HEADERS = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store"), (b"x-accel-buffering", b"no")]
 
 
@@ -106,7 +109,7 @@ class StreamReply:
             await asyncio.gather(self._sending, return_exceptions=True)
 
     def _put(self, kind: Any, data: str) -> None:
-        self._chunks.put_nowait(f"event: {kind}\ndata: {data}\n\n".encode())
+        self._chunks.put_nowait(f"event: {kind}\ndata: {data.translate(LINE_ENDS)}\n\n".encode())
 
     async def _last(self) -> None:
         assert self._sending is not None
@@ -138,6 +141,11 @@ class StreamReply:
 def failed(result: Result) -> bool:
     """Whether it is a detection whose model failed."""
     return isinstance(result, Detection) and result.stop == "error"
+
+
+def cut_short(result: Result) -> bool:
+    """Whether it is a detection that reached a limit."""
+    return isinstance(result, Detection) and result.stop == "budget"
 
 
 async def disconnected(receive: Receive) -> None:

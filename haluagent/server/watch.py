@@ -10,8 +10,8 @@ from ..types import Detection, Record
 
 Job = Literal["detect", "check", "claims", "runs"]
 Result = Detection | Faithfulness | ClaimReport | HallucinationReport
-# done: there is a result. Else why there is none: what was given is wrong, the queue is full, the model failed, it took too
-# long, the client went away, the server is stopping, or there is a bug.
+# done: there is a whole result. Else why there is none: what was given is wrong, the queue is full, the model failed, it took too
+# long (of a detection there is what was found until then), the client went away, the server is stopping, or there is a bug.
 Ending = Literal["done", "invalid", "busy", "model", "deadline", "gone", "stopping", "internal"]
 
 

@@ -32,6 +32,11 @@ class Workshop:
         self._over = asyncio.Event()
         self._in_flight: set[Admitted] = set()
 
+    @property
+    def seconds(self) -> float:
+        """What the work on one request may take."""
+        return min(self.settings.deadline, self.agent.limits.seconds or self.settings.deadline)
+
     def admit(self) -> "Admitted":
         """Let a request in. Raises Problem where the server is stopping, or has too much to do."""
         if self.stopping:
@@ -75,6 +80,11 @@ class Admitted:
     @property
     def worked(self) -> float:
         return 0.0 if self._began is None else time.monotonic() - self._began
+
+    @property
+    def late(self) -> bool:
+        """Whether the work took all of its time."""
+        return self.worked >= self.workshop.seconds
 
     def end(self) -> None:
         """The request has its answer, or nobody wants it."""
@@ -121,8 +131,7 @@ class Admitted:
 
     async def _within_deadline(self, work: Work, tell: Tell) -> Result:
         agent, deadline = self.workshop.agent, self.workshop.settings.deadline
-        seconds = min(deadline, agent.limits.seconds or deadline)
-        agent = agent.within(agent.limits.model_copy(update={"seconds": seconds}))
+        agent = agent.within(agent.limits.model_copy(update={"seconds": self.workshop.seconds}))
         try:
             async with asyncio.timeout(deadline + LATE) as limit:
                 return await work.run(agent, tell)
