@@ -99,3 +99,12 @@ def test_words() -> None:
     assert words("山和海") == {"山", "海"}
     assert words("用Python写的2.5版") == {"用", "python", "写", "2.5", "版"}
     assert words("的了，。 the of") == words("") == frozenset()
+
+
+def test_a_title_that_repeats_the_question_does_not_stand_before_the_fact() -> None:
+    text = "Varn Point Lighthouse\n\nBuilding began in 1884, and the lamp was first lit in 1887. It is open in summer."
+    claim, question = "It was first lit in 1912.", "What should I know of the lighthouse at Varn Point?"
+    start, end = passage(text, (0, len(text)), claim, question)
+    assert text[start:end] == "Building began in 1884, and the lamp was first lit in 1887."
+    start, end = passage(text, (0, len(text)), "In 1912.", "When was the lamp first lit?")
+    assert "1887" in text[start:end]

@@ -183,7 +183,7 @@ def test_a_request_takes_hardly_longer_than_the_work_on_it() -> None:
     median, p99 = statistics.median(added), statistics.quantiles(added, n=100)[-1]
     print(f"\n{len(added)} requests, {clients} at once: added {median * 1000:.1f} ms at the median, {p99 * 1000:.1f} ms at p99")
     assert len(added) == REQUESTS
-    assert median < max(0.05, 3 * statistics.median(seconds.took.values()))  # generous: tests run on busy machines
+    assert median < max(0.03, 3 * statistics.median(seconds.took.values()))  # generous: tests run on busy machines
 
 
 def resident() -> float:

@@ -42,7 +42,7 @@ class Found:
     missing: tuple[str, ...] = ()
 
     def evidence(self, context: ToolContext, sentence: Sentence) -> Evidence:
-        return self.source.evidence(self.place, f"{sentence.claim} {context.question}", self.supported)
+        return self.source.evidence(self.place, sentence.claim, self.supported, context.question)
 
 
 def text_of(result: SearchResult) -> str:

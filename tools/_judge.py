@@ -33,9 +33,9 @@ class Source:
     url: str | None = None
     offset: int | None = 0
 
-    def evidence(self, place: Span, query: str, score: float) -> Evidence:
-        """The sentence inside `place` that is most about the query, with its offsets in the document."""
-        start, end = passage(self.text, place, query)
+    def evidence(self, place: Span, claim: str, score: float, question: str = "") -> Evidence:
+        """The sentence inside `place` that is most about the claim, with its offsets in the document."""
+        start, end = passage(self.text, place, claim, question)
         span = None if self.offset is None else (self.offset + start, self.offset + end)
         return Evidence(source=self.name, text=self.text[start:end], url=self.url, span=span, score=score)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from ..segment import split
 from ..tokens import windows
-from ..types import Span
+from ..types import Sentence, Span
 from ._numbers import find_numbers
 from ._words import words
 
@@ -25,11 +25,17 @@ def best_windows(text: str, query: str, most: int, limit: int, count: Callable[[
     return sorted(ranked[:most]), len(spans) <= most
 
 
-def passage(text: str, window: Span, query: str) -> Span:
-    """The sentence inside `window` that shares most words with the query: where a reader should look."""
+def passage(text: str, window: Span, claim: str, question: str = "") -> Span:
+    """The sentence inside `window` that shares most words with the claim: where a reader should look. Words of the question
+    count half, so that a title that repeats it does not stand before the fact."""
     start, end = window
-    wanted = words(query)
-    best = max(split(text[start:end]), key=lambda item: len(wanted & words(item.text)), default=None)
+    said, asked = words(claim), words(question)
+
+    def shared(item: Sentence) -> int:
+        found = words(item.text)
+        return 2 * len(said & found) + len(asked & found)
+
+    best = max(split(text[start:end]), key=shared, default=None)
     return (start + best.span[0], start + best.span[1]) if best else window
 
 

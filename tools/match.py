@@ -217,8 +217,8 @@ def _result(
     observation = _OBSERVATION[language][label].format(where=_WHERE[language][source.name], p=supported)
     if label is None:
         return ToolResult(observation=observation)
-    query = sentence.claim if source.name == "question" else f"{sentence.claim} {context.question}"
-    evidence = source.evidence(place, query, supported)
+    question = "" if source.name == "question" else context.question
+    evidence = source.evidence(place, sentence.claim, supported, question)
     return ToolResult(
         observation=observation, label=label, confidence=max(supported, 1 - supported), evidence=(evidence,)
     )

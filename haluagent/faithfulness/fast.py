@@ -61,7 +61,7 @@ async def by_choice(case: Case) -> Finding:
     reading = await weigh(unasked, claim, case.readable[slice(*place)], best, case.readable)
     score = 1 - reading.supported
     verdict = case.verdict(score)
-    evidence = source.evidence(place, about, reading.supported)
+    evidence = source.evidence(place, case.answer, reading.supported, case.question)
     notes = [texts[verdict].format(p=reading.supported, passage=" ".join(clip(evidence.text, 80, count)[0].split()))]
     if reading.missing:
         notes.append(texts["number"].format(numbers=", ".join(reading.missing)))

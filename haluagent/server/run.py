@@ -60,8 +60,8 @@ class Server(uvicorn.Server):
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there. Raises ConfigError where that cannot be."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)  # asyncio turns off Nagle's delay where it knows that it is TCP
     except OSError as error:
         raise ConfigError(f"there is no address {host!r} to listen on: {error.strerror or error}") from None
     try:
