@@ -12,7 +12,7 @@ import pytest
 sys.path.append(str(Path(__file__).parent))
 
 from conftest import ScriptedModel
-from serving import http, make_agent, serving
+from serving import http, make_agent, serving, until
 
 from haluagent.server.security import is_loopback, name_of
 from haluagent.server.settings import ServerSettings
@@ -107,8 +107,13 @@ def test_the_log_has_a_line_for_each_request_and_none_of_its_texts(open_url: str
     body = {"question": "A hidden question?", "response": "A hidden response: 12 * 7 = 84."}
     http.post(open_url + "/v1/detect?secret=hidden", json=body, headers={"X-Request-Id": "mine-1"})
     http.post(open_url + "/v1/detect", json={"hidden": 1}, headers={"X-Request-Id": "two\tids"})
-    lines = [record.getMessage() for record in caplog.records if record.name.startswith("haluagent.server")]
-    assert len(lines) == 2 and "hidden" not in "".join(lines)
+
+    def logged() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.getMessage().startswith("POST")]
+
+    until(lambda: len(logged()) == 2)  # a line is written after the answer has gone out
+    lines = logged()
+    assert "hidden" not in "".join(lines)
     first, second = lines[0].split(), lines[1].split()
     assert first[:3] == ["POST", "/v1/detect", "200"] and first[-1] == "mine-1"
     assert second[2] == "400" and len(second[-1]) == 16
