@@ -44,18 +44,18 @@ def test_turns_need_no_grammar_to_be_calls(engine_model: Any) -> None:
     """The base model without examples writes prose here; what was taught is a thought and a call of a tool that exists."""
     names = {item.name for item in default_registry()}
 
-    async def turns(model: Any) -> list[str]:
+    async def turns(model: Any, most: int) -> list[str]:
         stop = ["\n" + mark.strip() for mark in wire.OBSERVATION.values()]
-        written = [await model.generate(messages, stop=stop, max_tokens=120) for messages in openings(engine_model)]
+        written = [await model.generate(messages, stop=stop, max_tokens=120) for messages in openings(engine_model)[:most]]
         return [generation.text for generation in written]
 
-    taught = asyncio.run(turns(engine_model))
+    taught = asyncio.run(turns(engine_model, 14))
     assert len(taught) == 14
     assert all(wire.parse(text).call.name in names for text in taught), "\n".join(taught)
     assert all(text.count("\n") == 1 for text in taught), "\n".join(taught)
-    base = asyncio.run(turns(engine_model.untaught()))
-    assert sum(one != other for one, other in zip(taught, base, strict=True)) > 10
-    assert sum(map(len, taught)) < sum(map(len, base))
+    base = asyncio.run(turns(engine_model.untaught(), 5))  # they are long
+    assert sum(one != other for one, other in zip(taught, base, strict=False)) > 3
+    assert sum(map(len, taught[:5])) < sum(map(len, base))
 
 
 @pytest.mark.engine
