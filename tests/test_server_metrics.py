@@ -37,7 +37,9 @@ def test_a_detection_is_counted_with_all_it_cost() -> None:
     watch.event(Verdict(entry=ENTRY))
     watch.event(Verdict(entry=ENTRY))
     watch.event(Answered(detection=detection()))
-    watch.ended(Outcome(job="detect", ending="done", waited=0.5, worked=2.0, result=detection()))
+    whole = ENTRY.model_copy(update={"sentence": Sentence(index=0, text=FOUND.text, span=FOUND.span)})
+    both = detection(sentences=(whole, ENTRY))
+    watch.ended(Outcome(job="detect", ending="done", waited=0.5, worked=2.0, result=both))
 
     found = values(metrics)
 

@@ -85,7 +85,8 @@ class Metrics:
         self.verdicts.labels(job, verdict_of(result)).inc()
         if isinstance(result, Detection):
             for entry in result.sentences:
-                self.sentences.labels(entry.label).inc()
+                if entry.sentence.index:  # 0 is the response as a whole
+                    self.sentences.labels(entry.label).inc()
 
 
 class Watched:
