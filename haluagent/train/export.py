@@ -36,7 +36,7 @@ def export(adapter: Path, out: Path, *, base: str | None = None, name: str | Non
     try:
         peft.mkdir(parents=True, exist_ok=True)
         _write_peft(tensors, config | {"base_model_name_or_path": name or base}, peft)
-        _write_gguf(tensors, config, base, name or base, file)
+        _write_gguf(tensors, config, base, name or Path(base).name, file)
     except OSError as error:
         raise ConfigError(f"{out} cannot be written: {error}") from error
     return Exported(peft, file)
