@@ -8,7 +8,7 @@ import pytest
 from haluagent import HaluAgent
 from haluagent.errors import ConfigError
 from haluagent.runs.calls import validate_calls
-from haluagent.runs.convert_detection import detection_run
+from haluagent.runs.convert_detection import detection_run, from_detection
 from haluagent.runs.form import convert
 from haluagent.types import Detection, Step, ToolCall
 
@@ -52,3 +52,10 @@ def test_what_detect_printed_is_the_same_run(detection: Detection) -> None:
     del printed["score"]
     with pytest.raises(ConfigError, match="score"):
         convert(printed, "detection")
+
+
+def test_a_number_that_is_written_as_a_text_is_no_number() -> None:
+    given = {"question": "Q?", "response": "A.", "language": "en", "hallucination": None, "score": 1, "sentences": []}
+    assert from_detection(given).language == "en"
+    with pytest.raises(ConfigError, match="score"):
+        from_detection(given | {"score": "0.5"})

@@ -1,5 +1,6 @@
 """HaluAgent's own loop as a run: what was asked of it, the calls of its steps, and its report as the answer."""
 
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def from_detection(given: dict[str, Any]) -> AgentRun:
     """The run behind a Detection in JSON, as `haluagent detect --json` prints it. Raises ConfigError where it is none."""
     try:
-        detection = Detection.model_validate(plain(given, "the detection"))
+        detection = Detection.model_validate_json(json.dumps(plain(given, "the detection")), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         raise ConfigError(f"it is no Detection: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
