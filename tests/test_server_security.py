@@ -106,16 +106,17 @@ def test_the_log_has_a_line_for_each_request_and_none_of_its_texts(open_url: str
     caplog.set_level(logging.INFO, "haluagent.server")
     body = {"question": "A hidden question?", "response": "A hidden response: 12 * 7 = 84."}
     http.post(open_url + "/v1/detect?secret=hidden", json=body, headers={"X-Request-Id": "mine-1"})
-    http.post(open_url + "/v1/detect", json={"hidden": 1}, headers={"X-Request-Id": "two\tids"})
+    refused = http.post(open_url + "/v1/detect", json={"hidden": 1}, headers={"X-Request-Id": "two\tids"})
+    ids = ("mine-1", refused.headers["x-request-id"])
 
     def logged() -> list[str]:
-        return [record.getMessage() for record in caplog.records if record.getMessage().startswith("POST")]
+        messages = [record.getMessage() for record in caplog.records if record.name.startswith("haluagent.server")]
+        return [line for one in ids for line in messages if line.endswith(f" {one}")]
 
     until(lambda: len(logged()) == 2)  # a line is written after the answer has gone out
-    lines = logged()
-    assert "hidden" not in "".join(lines)
-    first, second = lines[0].split(), lines[1].split()
-    assert first[:3] == ["POST", "/v1/detect", "200"] and first[-1] == "mine-1"
+    first, second = (line.split() for line in logged())
+    assert "hidden" not in caplog.text
+    assert first[:3] == ["POST", "/v1/detect", "200"]
     assert second[2] == "400" and len(second[-1]) == 16
 
 
