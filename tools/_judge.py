@@ -6,11 +6,12 @@ Long texts are cut into windows; any window may support a sentence, the best one
 """
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..calibration import Wording, calibration_of
 from ..prompts import conversation
-from ..protocols import ToolContext
+from ..protocols import Message, Model, ToolContext
 from ..tokens import clip
 from ..types import Evidence, Sentence, Span
 from ._agreement import agreement
@@ -18,6 +19,7 @@ from ._calibration import UNCALIBRATED, Judgement, agreed, judgement, log_odds
 from ._passages import missing_numbers, passage
 from ._words import words
 
+OPTIONS = ("A", "B")
 WINDOW_TOKENS = 1000
 ANSWER_TOKENS = 30
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
@@ -89,38 +91,40 @@ async def mentions(context: ToolContext, sentence: Sentence | None, text: str) -
     the question. A text that says nothing of a sentence is judged like one that says something else; this tells them
     apart."""
     count = context.model.count_tokens
-    odds = 0.0
+    question = clip(context.question, WINDOW_TOKENS, count)[0]
+    claim = clip(sentence.claim, WINDOW_TOKENS, count)[0] if sentence else ""
+    one, other, _ = await in_both_orders(
+        context.model,
+        lambda turned: conversation(
+            "mentions", context.language, evidence=text, question=question, claim=claim, turned=turned
+        ),
+    )
+    return (log_odds(one) + log_odds(other)) / 2
+
+
+async def in_both_orders(model: Model, put: Callable[[bool], Sequence[Message]]) -> tuple[float, float, bool]:
+    """The probabilities of "yes" where it is option A, and where the options are exchanged (`put(True)`); and whether both come
+    from log-probabilities. A small model leans to a letter, whatever is asked."""
+    yes: list[float] = []
+    scored = True
     for turned in (False, True):
-        messages = conversation(
-            "mentions",
-            context.language,
-            evidence=text,
-            question=clip(context.question, WINDOW_TOKENS, count)[0],
-            claim=clip(sentence.claim, WINDOW_TOKENS, count)[0] if sentence else "",
-            turned=turned,
-        )
-        choice = await context.model.choose(messages, ["A", "B"])
-        odds += log_odds(choice.probabilities["B" if turned else "A"]) / 2
-    return odds
+        choice = await model.choose(put(turned), OPTIONS)
+        yes.append(choice.probabilities[OPTIONS[turned]])
+        scored = scored and choice.calibrated
+    return yes[0], yes[1], scored
 
 
 async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:
     """Whether the text supports the sentence, or whether both can be true, asked with the options in both orders."""
     count, calibration = context.model.count_tokens, calibration_of(context.model)
-    yes: list[float] = []
-    scored = True
-    for turned in (False, True):
-        messages = conversation(
-            "match",
-            context.language,
-            wording=calibration.answer_asked_as[context.language] if wording == "answer" else wording,
-            evidence=text,
-            question=clip(context.question, WINDOW_TOKENS, count)[0],
-            claim=clip(sentence.claim, WINDOW_TOKENS, count)[0],
-            turned=turned,
-        )
-        choice = await context.model.choose(messages, ["A", "B"])
-        yes.append(choice.probabilities["B" if turned else "A"])
-        scored = scored and choice.calibrated
+    shown = calibration.answer_asked_as[context.language] if wording == "answer" else wording
+    question = clip(context.question, WINDOW_TOKENS, count)[0]
+    claim = clip(sentence.claim, WINDOW_TOKENS, count)[0]
+    one, other, scored = await in_both_orders(
+        context.model,
+        lambda turned: conversation(
+            "match", context.language, wording=shown, evidence=text, question=question, claim=claim, turned=turned
+        ),
+    )
     familiar = words(sentence.claim) <= words(text)
-    return judgement(yes[0], yes[1], calibration.curve(wording, context.language), familiar=familiar, scored=scored)
+    return judgement(one, other, calibration.curve(wording, context.language), familiar=familiar, scored=scored)

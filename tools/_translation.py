@@ -16,6 +16,7 @@ from ..prompts import conversation
 from ..protocols import Model, Translator
 from ..types import Language
 from ._calibration import UNCALIBRATED, log_odds
+from ._judge import in_both_orders
 from ._translation_given import given_translation
 from ._translation_languages import name_of
 
@@ -110,14 +111,10 @@ async def likeness(model: Model, pair: Pair) -> float:
 async def held_for_the_same(model: Model, pair: Pair) -> tuple[list[float], bool]:
     """The probabilities that the two say the same, with the options in both orders; and whether they have
     log-probabilities behind them."""
-    yes: list[float] = []
-    scored = True
-    for turned in (False, True):
-        messages = conversation("same_meaning", pair.language, one=pair.one, other=pair.other, turned=turned)
-        choice = await model.choose(messages, ["A", "B"])
-        yes.append(choice.probabilities["B" if turned else "A"])
-        scored = scored and choice.calibrated
-    return yes, scored
+    one, other, scored = await in_both_orders(
+        model, lambda turned: conversation("same_meaning", pair.language, one=pair.one, other=pair.other, turned=turned)
+    )
+    return [one, other], scored
 
 
 def overlap(one: str, other: str) -> float:

@@ -84,9 +84,7 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
     if pair.use == "relevance" or pair.use == "authentic":
         wording = pair.use
     judged = await ask(context, sentence, text, wording)
-    row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
-    row |= {"model": model.name, "claim": sentence.claim, "wording": wording, "overlap": _overlap(sentence.claim, text)}
-    row |= {"odds": judged.odds, "familiar": judged.familiar, "silent": judged.silent}
+    row = _row(pair, model, sentence.claim, text, wording, judged)
     if pair.use in PLAIN:
         row["missing"] = missing_numbers(sentence.claim, text) if pair.use == "results" else []
     elif pair.reference:
@@ -102,9 +100,14 @@ async def _reasoned(pair: Pair, model: Meter) -> dict[str, Any]:
     """The judgement of the mode `judge` of faithfulness, after what the model wrote as its reasons."""
     case = Case(pair.question, pair.claim, pair.reference, pair.reference, pair.language, 0.5, model)
     judged = (await reason(case)).judged or Judgement(0.5, silent=True)
+    return _row(pair, model, pair.claim, pair.reference, "reasons", judged) | {"missing": []}
+
+
+def _row(pair: Pair, model: Model, claim: str, text: str, wording: Wording, judged: Judgement) -> dict[str, Any]:
+    """What every judgement is recorded with."""
     row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
-    row |= {"model": model.name, "claim": pair.claim, "wording": "reasons", "overlap": _overlap(pair.claim, pair.reference)}
-    return row | {"odds": judged.odds, "familiar": False, "silent": judged.silent, "missing": []}
+    row |= {"model": model.name, "claim": claim, "wording": wording, "overlap": _overlap(claim, text)}
+    return row | {"odds": judged.odds, "familiar": judged.familiar, "silent": judged.silent}
 
 
 async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:

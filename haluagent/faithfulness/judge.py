@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..calibration import calibration_of
@@ -11,7 +10,7 @@ from ..prompts import Conversation, conversation, fence
 from ..protocols import Message
 from ..tokens import clip
 from ..tools._calibration import Judgement, judgement, log_odds
-from ..tools._judge import WINDOW_TOKENS
+from ..tools._judge import WINDOW_TOKENS, in_both_orders
 from ..tools._passages import best_windows
 from ..types import Language
 from .case import Case, Finding, undecided
@@ -126,15 +125,11 @@ async def _judged_again(case: Case, asked: Conversation, reply: Reply) -> Judgem
     # As the grammar has it: so the engine finds in its cache what it has just written.
     written = json.dumps({"REASONING": reply.reasoning}, ensure_ascii=False)
     reasons = Message(role="assistant", content=written)
-    yes: list[float] = []
-    scored = True
-    for turned in (False, True):
-        messages: Sequence[Message] = [*asked, reasons, *conversation("faithful_score", case.language, turned=turned)]
-        choice = await case.model.choose(messages, ["A", "B"])
-        yes.append(choice.probabilities["B" if turned else "A"])
-        scored = scored and choice.calibrated
+    one, other, scored = await in_both_orders(
+        case.model, lambda turned: [*asked, reasons, *conversation("faithful_score", case.language, turned=turned)]
+    )
     curve = calibration_of(case.model).curve("reasons", case.language)
-    return judgement(yes[0], yes[1], curve, scored=scored)
+    return judgement(one, other, curve, scored=scored)
 
 
 def _as_written(reply: Reply, coverage: float, rest: list[str]) -> Finding:

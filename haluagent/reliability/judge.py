@@ -11,12 +11,11 @@ from ..protocols import Model, ToolContext
 from ..runs.records import ToolSpec, ToolUse
 from ..tokens import clip
 from ..tools._calibration import Judgement, judgement, log_odds
-from ..tools._judge import ask
+from ..tools._judge import ask, in_both_orders
 from ..types import Language, Sentence, Usage
 
 Verdict = Literal["yes", "no", "unsure"]
 
-OPTIONS = ("A", "B")
 AS_IT_IS = MatchCurve(lean=0.0, slope=1.0)
 SURE = 0.2  # log-odds, below which either way nothing is said
 _ASKS_FOR: dict[Language, str] = {"en": "The user asks for this: {what}", "zh": "用户要的是：{what}"}
@@ -72,19 +71,13 @@ class Judge:
         return await self._says(self._join(map(_shown, calls)), answer, "results")
 
     async def solved(self, query: str, answer: str, calls: Sequence[ToolUse]) -> Judged:
-        """`yes`: the answer gives what was asked for. `no`: it gives the task back to the user. Asked twice, with the options
-        exchanged: a small model leans to a letter, or to "yes", whatever is asked."""
+        """`yes`: the answer gives what was asked for. `no`: it gives the task back to the user."""
         results = self._join(map(_shown, calls))
-        yes: list[float] = []
-        scored = True
-        for turned in (False, True):
-            messages = conversation(
-                "reliability_solved", self._language, turned=turned, query=self._clip(query), results=results, answer=self._clip(answer)
-            )
-            choice = await self._meter.choose(messages, OPTIONS)
-            yes.append(choice.probabilities[OPTIONS[turned]])
-            scored = scored and choice.calibrated
-        return _judged(judgement(yes[0], yes[1], AS_IT_IS, scored=scored))
+        given = {"query": self._clip(query), "results": results, "answer": self._clip(answer)}
+        one, other, scored = await in_both_orders(
+            self._meter, lambda turned: conversation("reliability_solved", self._language, turned=turned, **given)
+        )
+        return _judged(judgement(one, other, AS_IT_IS, scored=scored))
 
     async def _says(self, text: str, statement: str, wording: Wording) -> Judged:
         """Whether a text says what a statement says."""
