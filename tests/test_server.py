@@ -199,7 +199,7 @@ def test_bodies_that_are_hard_to_read_hold_up_no_detection(url: str, monkeypatch
         thread.start()
     until(lambda: len(reading) == 2)
     try:
-        assert http.post(url + "/v1/detect", json=TEXT, timeout=5).status_code == 200
+        assert http.post(url + "/v1/detect", json=TEXT, timeout=30).status_code == 200
         assert len(reading) == 2
     finally:
         go.set()

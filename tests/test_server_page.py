@@ -144,7 +144,7 @@ def open_page(chromium: Any, site: tuple[str, Script]) -> Iterator[Open]:
     def open_one(url: str = site[0], console: str = "^$", **options: Any) -> Any:
         options = {"viewport": {"width": 1280, "height": 800}, "locale": "en-US", "reduced_motion": "reduce"} | options
         page = chromium.new_context(**options).new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         said: list[str] = []
         asked: list[str] = []
         page.on("console", lambda message: said.append(message.text))

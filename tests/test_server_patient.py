@@ -24,7 +24,7 @@ ASKED = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 @pytest.fixture
 def held(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    monkeypatch.setattr(patient, "IDLE", 0.3)
+    monkeypatch.setattr(patient, "IDLE", 1.0)
     held = Held(scripted)
     yield held
     held.go.set()
@@ -32,7 +32,7 @@ def held(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 def connect(url: str) -> socket.socket:
     host, port = url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=5)
+    return socket.create_connection((host, int(port)), timeout=30)
 
 
 def ask(client: socket.socket) -> None:
@@ -61,7 +61,7 @@ def test_idle_connections_are_cut(held: Held) -> None:
             for client in (slow, again):  # headers that never end, also after a request
                 client.sendall(ASKED)
             assert is_cut(silent) and is_cut(slow) and is_cut(again)
-            assert 0.25 < time.monotonic() - began < 3
+            assert 0.9 < time.monotonic() - began < 20
         until(lambda: not server.server.server_state.connections)
 
 
@@ -72,9 +72,9 @@ def test_one_that_waits_for_its_answer_is_left_alone(held: Held) -> None:
         thread.start()
         for _ in range(4):  # a request now and then keeps a connection open
             ask(between)
-            time.sleep(0.2)
+            time.sleep(0.4)
         held.go.set()
-        thread.join(10)
+        thread.join(30)
         assert came == [200]
 
 

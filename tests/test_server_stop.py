@@ -65,7 +65,7 @@ def test_what_takes_too_long_is_told_so(held: Held) -> None:
         server.stop()
         for thread in threads:
             thread.join(10)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
     assert found["plain"].status_code == 503 and found["plain"].json()["error"]["type"] == "stopping"
     assert [event["kind"] for event in found["waiting"]] == ["waiting", "error"]
     for events in (found["stream"], found["waiting"]):

@@ -134,9 +134,9 @@ def test_no_translation_is_asked_for(question: str) -> None:
     ids=["ba", "translate", "quotes", "say", "spaces", "text"],
 )
 def test_a_long_question_takes_no_time(question: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     translation_task(question)
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(
