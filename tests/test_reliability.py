@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from haluagent import HaluAgent
 from haluagent.cli.reliability import app
 from haluagent.errors import ConfigError
 from haluagent.reliability import lessons, toolbench, turns
@@ -18,6 +19,7 @@ from haluagent.reliability.judge import Judge
 from haluagent.reliability.loop import solve
 from haluagent.reliability.measure import judge_end, measure, read
 from haluagent.reliability.metrics import figures, sample
+from haluagent.reliability.recorded import classified, runs_in
 from haluagent.reliability.records import CallFinding, Row, Settings, Task
 from haluagent.reliability.toolbench import Tools
 from haluagent.runs.records import AgentRun, ToolSpec, ToolUse, Turn
@@ -343,3 +345,28 @@ def test_the_command_goes_on_and_reports(endpoint: Any, data: Path, tmp_path: Pa
     assert isinstance(other.exception, ConfigError) and "other settings" in str(other.exception)
     wrong = command(*given, "--kinds", "originals")
     assert isinstance(wrong.exception, ConfigError)
+
+
+def test_recorded_runs_are_classified(tmp_path: Path, scripted: Any) -> None:
+    wrong = ToolUse(id="a", tool="order", arguments={"id": "ORD-99999"}, result="there is none")
+    runs = [run_of(ToolUse(id="b", tool="weather", arguments={"city": "Osk"}, result="fine"), wrong), run_of()]
+    file = tmp_path / "runs.jsonl"
+    file.write_text("\n".join(run.model_dump_json() for run in runs))  # no line end at the end: the last is a run too
+    said = CliRunner().invoke(app, ["classify", "--rules", str(file)])
+    *_, row, _, line = said.stdout.splitlines()
+    assert row == "| 2 | 2 | 25.0 | 0.0 | 0.0 | 0.0 | 25.0 |" and line.startswith("r: order: tool_content: id: id 'ORD-99999'")
+    said = CliRunner().invoke(app, ["classify", "--rules", "--json", "-"], input=runs[0].model_dump_json(indent=1))
+    assert [call["kind"] for call in json.loads(said.stdout)["calls"]] == ["none", "tool_content"]
+    file.write_text(runs[0].model_dump_json() + "\n{broken\n")
+    with pytest.raises(ConfigError, match=r"runs\.jsonl, line 2 is not JSON"):
+        CliRunner().invoke(app, ["classify", "--rules", str(file)], catch_exceptions=False)
+
+
+def test_its_own_loop_is_measured_from_what_a_batch_wrote(scripted: Any) -> None:
+    with HaluAgent(scripted(scripted.calculate), sandbox="none", search="none") as agent:
+        detection = agent.detect("Add up.", "In all 12 * 7 = 84 pens are there.")
+    repeated = detection.model_copy(update={"steps": (*detection.steps, detection.steps[-1])})
+    rows = [{"format": 1}, {"line": 1, "detection": repeated.model_dump(mode="json")}, {"line": 2, "detection": None}]
+    (run,) = runs_in("\n".join(map(json.dumps, rows)), "out.jsonl", "detection")
+    found = asyncio.run(classified(run, None))
+    assert [call.kind for call in found.calls] == ["none"] * len(detection.steps) + ["tool_timing"]

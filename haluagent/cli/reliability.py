@@ -16,6 +16,7 @@ from haluagent.cli.options import (
     NoAdapter,
     chosen_adapter,
 )
+from haluagent.cli.runs import Source
 
 if TYPE_CHECKING:
     from haluagent.reliability.lessons import Step
@@ -106,6 +107,46 @@ def report(
     from haluagent.reliability.table import table
 
     typer.echo(table(row for path in runs for row in read(path)))
+
+
+@app.command("classify")
+def classify(
+    files: Annotated[list[str], typer.Argument(metavar="RUN.json...", help="Recorded runs: JSON, or JSON lines; - is standard input.")],
+    source: Annotated[Source, typer.Option("--from", help="Whose form they have: ours, or what another library keeps.")] = "haluagent",
+    rules: Annotated[bool, typer.Option("--rules", help="By the rules alone. Needs no model.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a run.")] = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    api_key: ApiKey = None,
+    adapter: AdapterFile = None,
+    no_adapter: NoAdapter = False,
+) -> None:
+    """Say of every call of recorded runs what is wrong with it.
+
+    With --from detection it is HaluAgent's own loop that is measured, from what `detect --json`, `batch` and `bench run` write.
+    """
+    import asyncio
+    from contextlib import closing, nullcontext
+
+    from haluagent.cli.inputs import STANDARD_INPUT, read_text
+    from haluagent.cli.options import make_agent
+    from haluagent.reliability import recorded
+    from haluagent.reliability.table import recorded_table
+
+    options = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, sandbox="none", search="none", adapter=chosen_adapter(adapter, no_adapter)
+    )
+    found = []
+    with nullcontext() if rules else closing(make_agent(options)) as agent:
+        for file in files:
+            place = "standard input" if file == STANDARD_INPUT else file
+            for run in recorded.runs_in(read_text(file), place, source):
+                one = recorded.classified(run, agent.model if agent else None)
+                found.append(agent.wait_for(one) if agent else asyncio.run(one))
+                if as_json:
+                    typer.echo(found[-1].model_dump_json())
+    if not as_json:
+        typer.echo(recorded_table(found))
 
 
 @app.command("data")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from ..types import Record
-from .records import HALLUCINATIONS, Row
+from .records import HALLUCINATIONS, CallFinding, CallKind, Row
 
 SUCCESS = 20
 MOST_CALLS = 10
@@ -17,7 +17,7 @@ class Sample(Record):
 
     calls: int
     rate: float
-    rates: dict[str, float]
+    rates: dict[CallKind, float]
     passed: bool
     task_hallucinated: bool
     reliable: int
@@ -31,12 +31,17 @@ class Figures(Record):
     n: int
     failed: int
     hallucination_rate: float | None
-    rates: dict[str, float]
+    rates: dict[CallKind, float]
     pass_rate: float | None
     task_hallucination_rate: float | None
     repr: float | None
     utility: float | None
     calls: float | None
+
+
+def shares(calls: Sequence[CallFinding]) -> dict[CallKind, float]:
+    """For each kind of hallucination its share of the calls, in [0, 1]; 0 where no call was made."""
+    return {kind: sum(call.kind == kind for call in calls) / max(len(calls), 1) for kind in HALLUCINATIONS}
 
 
 def sample(row: Row) -> Sample:
@@ -47,15 +52,12 @@ def sample(row: Row) -> Sample:
     hallucination in its place GPT-4o's utility of 13.4 would ask for a pass rate below its RePR.
     """
     total = len(row.calls)
-    wrong = sum(call.kind != "none" for call in row.calls)
-    rates: dict[str, float] = {
-        kind: sum(call.kind == kind for call in row.calls) / total if total else 0.0 for kind in HALLUCINATIONS
-    }
+    rates = shares(row.calls)
     necessary = 1 if row.kind == "original" else 0
-    utility = SUCCESS * row.passed - min(total - necessary, MOST_CALLS) - HALLUCINATED * bool(wrong)
+    utility = SUCCESS * row.passed - min(total - necessary, MOST_CALLS) - HALLUCINATED * any(rates.values())
     return Sample(
         calls=total,
-        rate=wrong / total if total else 0.0,
+        rate=sum(rates.values()),
         rates=rates,
         passed=row.passed,
         task_hallucinated=row.task_hallucinated,
