@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parent))
 from run_examples import EXAMPLES
 
 from haluagent.errors import ConfigError
+from haluagent.runs import Source
 from haluagent.runs.form import SOURCES, convert, parse, read, read_text, schema
 from haluagent.runs.records import AgentRun, HallucinationReport
 
@@ -170,3 +171,7 @@ def test_the_schemas_in_the_package_are_those_of_the_records(record: Any, name: 
 
     path = Path(haluagent.runs.__file__).with_name(f"{name}.schema.json")
     assert json.loads(path.read_text(encoding="utf-8")) == schema(record), f"write schema({record.__name__}) to {path.name}"
+
+
+def test_the_sources_that_can_be_named_are_those_that_are_read() -> None:
+    assert get_args(Source) == ("haluagent", *SOURCES)

@@ -16,7 +16,7 @@ from haluagent.cli.options import (
     NoAdapter,
     chosen_adapter,
 )
-from haluagent.cli.runs import Source
+from haluagent.runs import Source
 
 if TYPE_CHECKING:
     from haluagent.reliability.lessons import Step

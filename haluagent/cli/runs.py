@@ -20,6 +20,7 @@ from haluagent.cli.options import (
     ModelName,
     NoAdapter,
 )
+from haluagent.runs import Source
 
 if TYPE_CHECKING:
     from haluagent.report import Line
@@ -31,7 +32,6 @@ REJECTED = ("invalid", "fabricated", "never_called")
 
 app = typer.Typer(help="Check whole runs of agents: their tool calls and their answers.", no_args_is_help=True)
 
-Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]
 Task = Literal["factual", "high_stakes", "creative"]
 
 

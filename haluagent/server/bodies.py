@@ -1,13 +1,14 @@
 """What a request may hold: a JSON object, and the fields that each endpoint takes."""
 
 import json
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from ..claims.records import Aggregator, Format
 from ..errors import ConfigError
 from ..faithfulness.records import Mode
+from ..runs import Source
 from ..runs.records import AgentRun, TaskType
 from ..types import Detection, Record
 from .problems import Problem
@@ -19,7 +20,6 @@ AnyBody = TypeVar("AnyBody", bound=Record)
 Text = Annotated[str, Field(pattern=r"\S")]
 Texts = str | list[str]
 Choice = Literal["auto", "en", "zh"]
-Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]
 
 _LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language of the texts")
 _QUESTION: Any = Field(default="", description="a text: what was asked")
@@ -83,7 +83,7 @@ class ClaimsBody(Record):
 class RunOptions(Record):
     """How a run is judged; what is left out is as its task has it."""
 
-    source: Source = Field(default="haluagent", description="haluagent, openai, openai-responses, anthropic, langgraph, otel or detection")
+    source: Source = Field(default="haluagent", description="the form that the run has: " + ", ".join(get_args(Source)))
     emit: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, from which an answer may go out")
     revise: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a claim is revised")
     block: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a critical claim blocks")
