@@ -36,6 +36,7 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     model itself wrote is no source, and neither is a result that only echoes what was made up.
     """
     tools = {tool.name: tool for tool in run.tools}
+    own, nothing = {tool.name: _Own(tool) for tool in run.tools}, _Own()
     sources = Sources()
     sources.add(run.system)
     made: list[ToolCallValidation] = []
@@ -49,7 +50,7 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
             continue
         proposed = turn.text
         for call in turn.calls:
-            invented = list(_invented(call, tools.get(call.tool), sources))
+            invented = list(_invented(call, own.get(call.tool, nothing), sources))
             results = had[call.tool, _key(call.arguments)]
             again = bool(results) and (call.result is None or call.result in results)
             made.append(_validated(call, tools, invented, patience, again=again, offered=bool(run.tools)))
@@ -91,20 +92,26 @@ def _key(arguments: Any) -> str:
     return json.dumps(arguments, sort_keys=True, default=str)
 
 
-def _invented(call: ToolUse, tool: ToolSpec | None, sources: Sources) -> Iterator[Entity]:
-    own = Sources()
-    values: set[str] = set()
-    allowed = tool.allowed if tool is not None else ()
-    if tool is not None:
-        own.add(_EXAMPLES.sub(" ", tool.description))
-        for text, is_value in _schema_texts(tool.parameters):
-            own.add(text)
-            values |= {text} if is_value else set()
+class _Own:
+    """What a tool itself gives for its arguments: the values that they may have, and the texts that say what they are."""
+
+    def __init__(self, tool: ToolSpec | None = None) -> None:
+        self.allowed = tool.allowed if tool is not None else ()
+        self.values: set[str] = set()
+        self.sources = Sources()
+        if tool is not None:
+            self.sources.add(_EXAMPLES.sub(" ", tool.description))
+            for text, is_value in _schema_texts(tool.parameters):
+                self.sources.add(text)
+                self.values |= {text} if is_value else set()
+
+
+def _invented(call: ToolUse, own: _Own, sources: Sources) -> Iterator[Entity]:
     for leaf in leaves(call.arguments):
-        if leaf.text in values or _is_allowed(leaf.text, allowed):
+        if leaf.text in own.values or _is_allowed(leaf.text, own.allowed):
             continue
         for item in entities(leaf):
-            if not (_is_allowed(item.text, allowed) or sources.have(item, leaf.text) or own.have(item, leaf.text)):
+            if not (_is_allowed(item.text, own.allowed) or sources.have(item, leaf.text) or own.sources.have(item, leaf.text)):
                 yield item
 
 
