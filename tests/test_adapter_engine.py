@@ -53,9 +53,9 @@ def test_turns_need_no_grammar_to_be_calls(engine_model: Any) -> None:
     assert len(taught) == 14
     assert all(wire.parse(text).call.name in names for text in taught), "\n".join(taught)
     assert all(text.count("\n") == 1 for text in taught), "\n".join(taught)
-    base = asyncio.run(turns(engine_model.untaught(), 5))  # they are long
-    assert sum(one != other for one, other in zip(taught, base, strict=False)) > 3
-    assert sum(map(len, taught[:5])) < sum(map(len, base))
+    base = asyncio.run(turns(engine_model.untaught(), 3))  # they are long
+    assert sum(one != other for one, other in zip(taught, base, strict=False)) > 1
+    assert sum(map(len, taught[:3])) < sum(map(len, base))
 
 
 @pytest.mark.engine

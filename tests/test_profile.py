@@ -34,8 +34,9 @@ def test_all_the_time_is_accounted_for(source: Path, model_path: Path) -> None:
 
 @pytest.mark.engine
 def test_the_engine_is_kept_busy(source: Path, model_path: Path) -> None:
-    (found,) = measure(source, in_flight=3, rounds=1)
-    assert found.items == 3 and found.raw.failures == 0
+    source.write_text("".join(source.read_text().splitlines(keepends=True)[:2]))
+    (found,) = measure(source, in_flight=2, rounds=1)
+    assert found.items == 2 and found.raw.failures == 0
     assert found.raw.requests == found.usage.calls  # the same requests were sent again
     assert 0.5 < found.share < 2
 
