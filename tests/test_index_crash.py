@@ -197,6 +197,7 @@ def test_a_write_that_fails_is_one_line_and_loses_nothing(tmp_path: Path) -> Non
 def test_a_full_disk_and_a_read_only_one(tmp_path: Path) -> None:
     write(tmp_path / "many", "version1")
     write(tmp_path / "one", "version1", 1)
+    write(tmp_path / "two", "version1", 1)
     disk = tmp_path / "disk"
     disk.mkdir()
     index = disk / "index.db"
@@ -211,7 +212,7 @@ def test_a_full_disk_and_a_read_only_one(tmp_path: Path) -> None:
     {sys.executable} -c '{code}' {index}
     mount -o remount,ro {disk}
     {sys.executable} -c '{code}' {index}
-    {sys.executable} -c "$ADD" {index} {tmp_path / "one"}
+    {sys.executable} -c "$ADD" {index} {tmp_path / "two"}
     """
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, env=os.environ | {"ADD": ADD}
