@@ -16,6 +16,7 @@ import errno
 import linecache
 import os
 import resource
+import signal
 import struct
 import sys
 import time
@@ -34,6 +35,7 @@ SPARE = {resource.RLIMIT_AS: 32 * 2**20, resource.RLIMIT_CPU: 1}
 def main(ready: str, system_calls: str = "") -> None:
     if system_calls:
         install_filter(bytes.fromhex(system_calls))
+    heed_signals()
     if os.getpid() == 1:
         stay_behind()
     # Duplicates, because the program may close or redirect its own.
@@ -58,6 +60,13 @@ def install_filter(code: bytes) -> None:
     libc.prctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
     if libc.prctl(set_no_new_privileges, 1, 0, 0, 0) or libc.prctl(set_seccomp, mode_filter, description, 0, 0):
         raise OSError(ctypes.get_errno(), "no filter of system calls can be installed")
+
+
+def heed_signals() -> None:
+    """Undoes what the host ignores, as a shell's background jobs ignore SIGINT and SIGQUIT: a program inherits that otherwise."""
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # Python ignores these two itself
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def stay_behind() -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -328,6 +329,17 @@ def test_a_runner_ends_with_who_started_it(worker: Callable[[list[str]], Pipes])
     assert started.process.stdin is not None
     started.process.stdin.close()
     assert started.process.wait(10) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGINT])
+def test_a_signal_that_the_host_ignores_reaches_the_program(run: Run, number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        result = run(f"import os\nos.kill(os.getpid(), {number:d})\nprint('went on')")
+    finally:
+        signal.signal(number, before)
+    outcome = ("exception", "KeyboardInterrupt") if number == signal.SIGINT else ("killed", "it was ended by SIGQUIT")
+    assert (result.outcome, result.error.rstrip(": ")) == outcome and result.stdout == ""
 
 
 def test_clip_keeps_both_ends() -> None:
