@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -194,6 +195,40 @@ def test_many_calls_take_time_in_proportion() -> None:
     began = time.process_time()
     assert {item.status for item in check(user("Look these up"), *many)} == {"valid"}
     assert time.process_time() - began < 10  # minutes, where each call is compared with all before it
+
+
+def test_many_entities_against_a_long_text_take_time_in_proportion() -> None:
+    def line(n: int) -> str:
+        return (
+            f"ORD-{n} of user_{n} costs {n}.75 since 2024-{n % 12 + 1:02}-{n % 28 + 1:02}, call 138-{n}-{n + 7}, "
+            f"mail u{n}@shop{n}.com, see https://shop{n}.com/item/{n} and /srv/data/{n}.csv"
+        )
+
+    def asked(n: int) -> list[Any]:
+        mail, page, file = f"U{n}@shop{n}.com", f"shop{n}.com/item/{n}", f"/srv/data/{n}.csv"
+        return [f"ord {n}", f"{n}.75", f"+86 138{n}{n + 7}", mail, page, file, f"CUST-{n}x"]
+
+    listing = call("act", {}, "\n".join(line(n) for n in range(1000, 2300)))
+    assert listing.calls[0].result is not None and len(listing.calls[0].result) > 170_000
+    fetch = [call("act", {"of": asked(n)}) for n in range(1000, 2300, 18)]  # 500 entities
+    began = time.process_time()
+    found = check(user("Go"), listing, *fetch)
+    assert time.process_time() - began < 4  # more than that, where each entity is looked for with a pattern
+    assert [item.errors for item in found[1:]] == [
+        (f"of[6]: id 'CUST-{n}x' comes from nowhere in the run",) for n in range(1000, 2300, 18)
+    ]  # fmt: skip
+
+
+def test_many_calls_with_dates_and_results_that_grow_take_time_in_proportion() -> None:
+    days = [date(2030, 1, 1) + timedelta(days=20 * n) for n in range(1001)]
+    later = [days[n] + timedelta(days=15 if n % 5 == 0 else 14) for n in range(1000)]
+    many = [call("act", {"day": later[n].isoformat()}, f"{days[n + 1]}: booked as number {n}") for n in range(1000)]
+    began = time.process_time()
+    found = check(user(f"{NOW} Book three nights, and again 14 days after each"), call("act", {}, str(days[0])), *many)
+    assert time.process_time() - began < 10  # hours, where all that follows is worked out anew for each call
+    # The results name months: the first and last days of those are given too.
+    given = [n % 5 > 0 or later[n].day == 1 or (later[n] + timedelta(days=1)).day == 1 for n in range(1000)]
+    assert [item.status == "valid" for item in found[1:]] == given and given.count(False) > 180
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,41 @@ def test_what_cannot_be_read_is_said_with_its_place(make: Callable[[], AgentRun]
 def test_a_second_result_of_a_call_is_no_result() -> None:
     with pytest.raises(ConfigError, match="is a second result of call 'b', which has one"):
         chat([*EXAMPLES["openai"]["messages"], {"role": "tool", "tool_call_id": "b", "content": "again"}])
+
+
+def test_results_find_their_calls_whoever_tells_of_them_first() -> None:
+    """A result without an id is that of the first call that waits; a span without one is that of the last."""
+    calls = [{"type": "tool_call", "name": "f", "arguments": {"n": n}} for n in (1, 2, 3)]
+    asked = span("chat", 100, output__messages=[message("assistant", *calls)])
+    tool = span("execute_tool", 200, tool__name="f", tool__call__result="three")
+    told = [message("tool", {"type": "tool_call_response", "response": result}) for result in ("one", "two")]
+    run = otel([asked, tool, span("chat", 300, input__messages=told)])
+    assert [call.result for turn in run.turns for call in turn.calls] == ["one", "two", "three"]
+    with pytest.raises(ConfigError, match="is a result, and no call waits for one"):
+        otel([asked, tool, span("chat", 300, input__messages=[*told, message("tool", {"type": "tool_call_response", "response": "x"})])])
+
+
+@pytest.mark.parametrize(("names", "count"), [("c{}", 5000), (None, 5000), ("call_0", 1000)])  # the last is counted anew in every turn
+def test_many_calls_are_read_in_proportion(names: str | None, count: int) -> None:
+    messages: list[dict[str, Any]] = []
+    spans = []
+    for n in range(count):
+        given = names.format(n) if names else None
+        call = {"name": "f", "arguments": f'{{"n": {n}}}'}
+        if given:
+            messages.append({"role": "assistant", "tool_calls": [{"id": given, "function": call}]})
+            messages.append({"role": "tool", "tool_call_id": given, "content": f"result {n}"})
+        else:
+            messages += [{"role": "assistant", "function_call": call}, {"role": "function", "name": "f", "content": f"result {n}"}]
+        part = {"type": "tool_call", "id": given, **call}
+        named = {"tool__call__id": given} if given else {}
+        spans.append(span("chat", 2 * n, output__messages=[message("assistant", part)]))
+        spans.append(span("execute_tool", 2 * n + 1, tool__name="f", tool__call__result=f"result {n}", **named))
+    began = time.process_time()
+    for run in (chat(messages), otel(spans)):
+        told = [(call.arguments, call.result) for turn in run.turns for call in turn.calls]
+        assert told == [({"n": n}, f"result {n}") for n in range(count)]
+    assert time.process_time() - began < 5  # twice that, where each call and each result looks through all calls
 
 
 @pytest.mark.integrations

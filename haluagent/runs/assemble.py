@@ -1,6 +1,7 @@
 """A run put together from what was said, in its order: all converters end here."""
 
 import hashlib
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
@@ -22,8 +23,32 @@ class Call:
     id: str
     tool: str
     arguments: dict[str, Any] | str
+    turn: int  # its place in what was said
     result: str | None = None
     failed: bool = False
+
+
+class Calls:
+    """Some calls of a run, in their order."""
+
+    def __init__(self) -> None:
+        self.all: list[Call] = []
+        self._open: deque[Call] = deque()  # those without a result; others may still be among them, but not at its ends
+
+    def add(self, call: Call) -> None:
+        self.all.append(call)
+        self._open.append(call)
+
+    def first_open(self) -> Call | None:
+        """The first call without a result."""
+        while self._open and self._open[0].result is not None:
+            self._open.popleft()
+        return self._open[0] if self._open else None
+
+    def last_open(self) -> Call | None:
+        while self._open and self._open[-1].result is not None:
+            self._open.pop()
+        return self._open[-1] if self._open else None
 
 
 @dataclass
@@ -31,18 +56,23 @@ class Said:
     role: Literal["user", "assistant"]
     text: str = ""
     calls: list[Call] = field(default_factory=list)
+    answered: bool = False  # whether one of its calls has a result
 
 
 class Assembly:
     """What was said so far. Calls get ids that are unique in the run, and results find theirs."""
 
     def __init__(self) -> None:
-        self._system: list[str] = []
+        self._system: dict[str, None] = {}
         self._said: list[Said] = []
+        self._ids: set[str] = set()
+        self.calls = Calls()
+        self.calls_of_id: defaultdict[str, Calls] = defaultdict(Calls)  # by the id in the source
+        self.calls_of_tool: defaultdict[str, Calls] = defaultdict(Calls)
 
     def instruct(self, text: str) -> None:
-        if text and text not in self._system:
-            self._system.append(text)
+        if text:
+            self._system[text] = None
 
     def say(self, role: Literal["user", "assistant"], text: str) -> None:
         if text:
@@ -50,33 +80,37 @@ class Assembly:
 
     def call(self, given: str | None, tool: str, arguments: dict[str, Any] | str) -> Call:
         """A call that the model makes now: in the turn of the text before it, unless a result came in between."""
-        taken = {call.id for call in self.calls}
-        number = len(taken) + 1
-        unique = given if given and given not in taken else next(
-            name for extra in range(len(taken) + 1) if (name := f"{given or 'call'}-{number + extra}") not in taken
+        number = len(self._ids) + 1
+        unique = given if given and given not in self._ids else next(
+            name for extra in range(number) if (name := f"{given or 'call'}-{number + extra}") not in self._ids
         )  # fmt: skip
-        call = Call(given, unique, tool, arguments)
         last = self._said[-1] if self._said else None
-        if last is None or last.role != "assistant" or any(made.result is not None for made in last.calls):
+        # A converter may have given the call that it made last its result.
+        if last is None or last.role != "assistant" or last.answered or (last.calls and last.calls[-1].result is not None):
             last = Said("assistant")
             self._said.append(last)
+        call = Call(given, unique, tool, arguments, len(self._said) - 1)
         last.calls.append(call)
+        self._ids.add(unique)
+        for calls in (self.calls, self.calls_of_tool[tool], *([self.calls_of_id[given]] if given else [])):
+            calls.add(call)
         return call
 
     def result(self, given: str | None, text: str, failed: bool, place: str, tool: str | None = None) -> None:
         """What came back, for the first call of that id (without one: of that tool) that has no result. Raises ConfigError
         where there is none."""
-        same = [call for call in self.calls if (call.given == given if given else call.tool == tool)]
-        open_calls = [call for call in same if call.result is None]
-        if not open_calls:
+        same = self.calls_of_id[given] if given else self.calls_of_tool[tool or ""]
+        call = same.first_open()
+        if call is None:
             called = f"call {given!r}" if given else f"tool {tool!r}"
-            why = f"second result of {called}, which has one" if same else f"result of {called}, which was not called"
+            why = f"second result of {called}, which has one" if same.all else f"result of {called}, which was not called"
             raise ConfigError(f"{place} is a {why}")
-        open_calls[0].result, open_calls[0].failed = text, failed
+        self.answer(call, text, failed)
 
-    @property
-    def calls(self) -> list[Call]:
-        return [call for said in self._said for call in said.calls]
+    def answer(self, call: Call, text: str, failed: bool) -> None:
+        """What a call gave."""
+        call.result, call.failed = text, failed
+        self._said[call.turn].answered = True
 
     def run(self, tools: tuple[ToolSpec, ...], about: About) -> AgentRun:
         """The run. Its answer is the last text of the model that makes no call, if no call comes after it; else it is empty.

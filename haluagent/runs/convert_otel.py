@@ -45,7 +45,7 @@ def from_otel(spans: Any, **about: Unpack[About]) -> AgentRun:
         raise ConfigError(f"the spans are of {len(traces)} traces: give those of one")
     inference = [span for span in found if _operation(span) != "execute_tool" and _has_messages(span)]
     # The span of an agent says again what those of its model say.
-    asked = [span for span in inference if _operation(span) != "invoke_agent"] or inference
+    asked = {span.place for span in inference if _operation(span) != "invoke_agent"} or {span.place for span in inference}
     if not asked:
         raise ConfigError(
             "no span has gen_ai.input.messages or gen_ai.output.messages: have the instrumentation record the content of messages"
@@ -55,7 +55,7 @@ def from_otel(spans: Any, **about: Unpack[About]) -> AgentRun:
     for span in found:
         if _operation(span) == "execute_tool":
             _tool_span(made, span)
-        elif span in asked:
+        elif span.place in asked:
             _inference(made, merge, span)
         definitions = objects(span.data("gen_ai.tool.definitions") or [], f"{span.place}: gen_ai.tool.definitions")
         tools |= {str(tool.get("name")): tool for tool in definitions}
@@ -106,41 +106,47 @@ def _add(made: Assembly, role: str, part: dict[str, Any], place: str) -> None:
     given = part.get("id") if isinstance(part.get("id"), str) else None
     if part["type"] == "tool_call":
         tool, arguments = name_of(part, "name", place), arguments_of(part.get("arguments"))
-        if not any(given and (call.given, call.tool, call.arguments) == (given, tool, arguments) for call in made.calls):
+        before = made.calls_of_id[given].all if given else []
+        if not any((call.tool, call.arguments) == (tool, arguments) for call in before):
             made.call(given, tool, arguments)  # else its span came before
     elif part["type"] == "tool_call_response":
         result = text_of(part.get("response", part.get("result")))
-        done = next((call for call in made.calls if given and call.given == given and call.result is not None), None)
+        done = next((call for call in made.calls_of_id[given].all if call.result is not None), None) if given else None
         if done is not None:  # its span came before: what the model read counts
             done.result = result
+        elif given:
+            made.result(given, result, False, place)
         else:
-            made.result(given or _open(made, place), result, False, place)
+            _first_open(made, result, place)
     elif role == "system":
         made.instruct(part["content"])
     elif role in ("user", "assistant"):
         made.say("user" if role == "user" else "assistant", part["content"])
 
 
-def _open(made: Assembly, place: str) -> str:
-    """The id of the first call without a result, for a result that names none."""
-    call = next((call for call in made.calls if call.result is None), None)
+def _first_open(made: Assembly, result: str, place: str) -> None:
+    """A result that names no call: that of the first one without a result."""
+    call = made.calls.first_open()
     if call is None:
         raise ConfigError(f"{place} is a result, and no call waits for one")
-    call.given = call.id
-    return call.id
+    made.answer(call, result, False)
 
 
 def _tool_span(made: Assembly, span: Span) -> None:
     tool = name_of(span.attributes, "gen_ai.tool.name", span.place)
     given = span.attributes.get("gen_ai.tool.call.id")
-    same = [call for call in made.calls if (call.given == given if given else call.tool == tool and call.result is None)]
-    arguments = span.attributes.get("gen_ai.tool.call.arguments")
-    call = same[-1] if same else made.call(given if isinstance(given, str) else None, tool, arguments_of(arguments))
+    if isinstance(given, str) and given:
+        call = next(reversed(made.calls_of_id[given].all), None)
+    else:
+        call = None if given else made.calls_of_tool[tool].last_open()
+    if call is None:
+        arguments = span.attributes.get("gen_ai.tool.call.arguments")
+        call = made.call(given if isinstance(given, str) else None, tool, arguments_of(arguments))
     result = span.attributes.get("gen_ai.tool.call.result")
     if result is None and span.failed:
         result = span.attributes.get("error.type") or "error"
     if result is not None:
-        call.result = call.result or text_of(result)
+        made.answer(call, call.result or text_of(result), span.failed)
     call.failed = span.failed
 
 

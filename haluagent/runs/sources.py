@@ -84,7 +84,7 @@ class Sources:
         """Whether an entity is in the texts, written in one way or another, or follows from them in one step. `whole` is the
         value that it stands in.
 
-        A date may follow from today or another date (`given_dates`). A number may be the sum, difference, product or quotient
+        A date may follow from today or another date (`GivenDates`). A number may be the sum, difference, product or quotient
         of two given ones, or a given one in another unit. A path or an address may be put together from a given beginning and
         given identifiers, a hash may be abbreviated, and an identifier may get its prefix from a word of the texts (ORD-1234
         from "order 1234").
