@@ -149,6 +149,23 @@ def test_results_find_their_calls_whoever_tells_of_them_first() -> None:
         otel([asked, tool, span("chat", 300, input__messages=[*told, message("tool", {"type": "tool_call_response", "response": "x"})])])
 
 
+@pytest.mark.parametrize("spans_too", [False, True])
+def test_spans_whose_ids_are_counted_anew_in_every_turn(spans_too: bool) -> None:
+    history: list[Any] = []
+    spans = []
+    for n in range(3):
+        call = {"type": "tool_call", "id": "call_0", "name": "f", "arguments": {"n": n}}
+        spans.append(span("chat", 10 * n, input__messages=[*history], output__messages=[message("assistant", call)]))
+        if spans_too:
+            spans.append(span("execute_tool", 10 * n + 5, tool__name="f", tool__call__id="call_0", tool__call__result=f"raw {n}"))
+        told = {"type": "tool_call_response", "id": "call_0", "response": f"result {n}"}
+        history += [message("assistant", call), message("tool", told)]
+    spans.append(span("chat", 90, input__messages=history, output__messages=[message("assistant", {"type": "text", "content": "Done."})]))
+    run = otel(spans)
+    assert [(call.arguments, call.result) for turn in run.turns for call in turn.calls] == [({"n": n}, f"result {n}") for n in range(3)]
+    assert run.answer == "Done."
+
+
 @pytest.mark.parametrize(("names", "count"), [("c{}", 5000), (None, 5000), ("call_0", 1000)])  # the last is counted anew in every turn
 def test_many_calls_are_read_in_proportion(names: str | None, count: int) -> None:
     messages: list[dict[str, Any]] = []

@@ -26,6 +26,7 @@ class Call:
     turn: int  # its place in what was said
     result: str | None = None
     failed: bool = False
+    told: bool = False  # whether its result is from a message: a span may tell it too
 
 
 class Calls:

@@ -111,17 +111,26 @@ def _add(made: Assembly, role: str, part: dict[str, Any], place: str) -> None:
             made.call(given, tool, arguments)  # else its span came before
     elif part["type"] == "tool_call_response":
         result = text_of(part.get("response", part.get("result")))
-        done = next((call for call in made.calls_of_id[given].all if call.result is not None), None) if given else None
-        if done is not None:  # its span came before: what the model read counts
-            done.result = result
-        elif given:
-            made.result(given, result, False, place)
-        else:
+        if given is None:
             _first_open(made, result, place)
+        else:
+            _told(made, given, result, place)
     elif role == "system":
         made.instruct(part["content"])
     elif role in ("user", "assistant"):
         made.say("user" if role == "user" else "assistant", part["content"])
+
+
+def _told(made: Assembly, given: str, result: str, place: str) -> None:
+    """A result in a message: of the first call of that id for which no message has told one. What a span told is replaced: what the
+    model read counts."""
+    same = made.calls_of_id[given]
+    call = next((call for call in same.all if not call.told), None) or next(reversed(same.all), None)
+    if call is None:
+        made.result(given, result, False, place)  # says that it was not called
+    else:
+        made.answer(call, result, call.failed)
+        call.told = True
 
 
 def _first_open(made: Assembly, result: str, place: str) -> None:
