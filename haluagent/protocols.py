@@ -158,7 +158,8 @@ class ToolContext:
     """What a tool may know and use. `memory` holds the entries decided so far in this detection.
 
     `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing. `results`
-    where the reference is what the tools of an agent's run returned, which is read in another way than prose.
+    where the reference is what the tools of an agent's run returned, which is read in another way than prose. `base_rate` is the
+    share of such sentences that are right, as far as is known beforehand.
     """
 
     question: str
@@ -172,6 +173,7 @@ class ToolContext:
     search: SearchProvider | None = None
     translator: Translator | None = None
     results: bool = False
+    base_rate: float = 0.5
 
     def sentence(self, index: int) -> Sentence:
         """The sentence of that index; 0 is the whole response. Raises KeyError where there is none."""

@@ -11,6 +11,7 @@ from haluagent.tools._calibration import (
     UNCALIBRATED,
     Judgement,
     agreed,
+    at_base_rate,
     calibrated,
     judgement,
     log_odds,
@@ -74,6 +75,14 @@ def test_agreement_moves_a_probability_and_stays_one(before: float, one: float, 
 
 def test_agreement_moves_the_log_odds_by_its_weight() -> None:
     assert log_odds(agreed(0.3, 1.0, 3.8)) - log_odds(agreed(0.3, 0.0, 3.8)) == pytest.approx(3.8)
+
+
+@given(st.floats(0, 1), st.floats(0.01, 0.99))
+def test_a_base_rate_moves_the_log_odds_by_its_own(before: float, rate: float) -> None:
+    after = at_base_rate(before, rate)
+    assert 0 <= after <= 1 and at_base_rate(before, 0.5) == pytest.approx(before)
+    if min(before, after) > 1e-4 and max(before, after) < 1 - 1e-4:
+        assert log_odds(after) - log_odds(before) == pytest.approx(log_odds(rate), abs=1e-4)
 
 
 @given(st.floats(0, 1), st.sampled_from(CURVES), st.booleans(), st.booleans())

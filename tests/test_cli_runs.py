@@ -11,7 +11,8 @@ from haluagent.cli import main as cli
 from haluagent.cli import options
 from haluagent.errors import ModelError
 from haluagent.runs import gate
-from haluagent.runs.records import HallucinationReport, ReportClaim
+from haluagent.runs.records import AgentRun, HallucinationReport, ReportClaim
+from haluagent.runs.settings import GateSettings
 
 
 def write(path: Path, arguments: dict[str, Any]) -> str:
@@ -48,7 +49,22 @@ def test_the_exit_code_says_the_action(
     assert json.loads(log.read_text())["action"] == (action or "block")
 
 
+def test_what_is_set_is_set_and_the_rest_is_as_the_task_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scripted: Any) -> None:
+    found: list[GateSettings] = []
+
+    def check(agent: HaluAgent, run: AgentRun, *, settings: GateSettings, probes: bool) -> HallucinationReport:
+        found.append(settings)
+        return HallucinationReport(run_id="r", claims=(), tool_call_validations=(), overall_score=1.0, action="emit")
+
+    monkeypatch.setattr(gate, "check_run", check)
+    monkeypatch.setattr(options, "make_agent", lambda wanted: HaluAgent(scripted(()), sandbox="none", search="none"))
+    file = write(tmp_path / "run.json", {})
+    assert cli.run(["runs", "check", file, "--task", "high_stakes", "--emit", "0.95", "--base-rate", "0.7"]) == 0
+    assert found == [GateSettings.for_task("high_stakes").model_copy(update={"emit": 0.95, "base_rate": 0.7})]
+
+
 def test_misuse(tmp_path: Path) -> None:
     file = write(tmp_path / "run.json", {})
+    assert cli.run(["runs", "check", file, "--base-rate", "1"]) == 2
     assert cli.run(["runs", "check", file, "--emit", "0.1"]) == 2
     assert cli.run(["runs", "check", str(tmp_path / "none.json")]) == 2

@@ -47,10 +47,6 @@ def judged(*statuses: Any) -> list[ToolCallValidation]:
     return [ToolCallValidation(tool="price", args={}, status=status) for status in statuses]
 
 
-def asked(agreement: float) -> ConsistencyProbe:
-    return ConsistencyProbe(claim="claim 0.9", original="40", probe_answers=("40",), agreement=agreement)
-
-
 @pytest.mark.parametrize(
     ("claims", "action"),
     [
@@ -75,9 +71,30 @@ def test_the_mean_counts_critical_claims_twice_and_a_bad_claim_is_still_revised(
     assert decide(a_run(), [*[a_claim(1.0)] * 5, a_claim(0.6)], [], [], mean)[0] == "emit"
 
 
-@pytest.mark.parametrize(("agreement", "action"), [(1.0, "emit"), (2 / 3, "emit"), (0.5, "revise"), (0.0, "revise")])
-def test_a_probe_without_a_majority_is_revised(agreement: float, action: str) -> None:
-    assert decide(a_run(), [a_claim(0.9)], [], [asked(agreement)], GATE)[0] == action
+@pytest.mark.parametrize(
+    ("original", "answers", "agreement", "diverged"),
+    [
+        ("40", ["40", "40", "45"], 2 / 3, False),
+        ("40", ["45", "46", "40"], 1 / 3, True),
+        ("40", ["45", "not stated", "not stated"], 0.0, False),  # what finds nothing is no answer
+        ("40", ["a price", "the shop", "the item"], 0.0, False),  # nor is what names no number
+        ("ORD-77", ["ORD-78", "ORD-78", "shipped"], 0.0, True),
+        ("3 May", ["May 4", "4 May", "in spring"], 0.0, True),
+        ("9:30", ["Cedar", "10:30", "Birch"], 0.0, False),
+        ("Priya Nair", ["Omar Diaz", "Omar Diaz", "not stated"], 0.0, True),
+        ("Priya Nair", ["the reference", "name; status", "not stated"], 0.0, False),
+        ("李梅", ["王强", "王强", "没有提到"], 0.0, True),
+        ("yes", ["No", "no.", "yes"], 1 / 3, True),
+        ("yes", ["maybe", "no.", "unclear"], 0.0, False),
+        ("是", ["否", "否", "是"], 1 / 3, True),
+    ],
+)
+def test_a_claim_diverges_where_most_answers_say_something_else(
+    original: str, answers: list[str], agreement: float, diverged: bool
+) -> None:
+    probe = ConsistencyProbe(claim="It is so.", original=original, probe_answers=tuple(answers), agreement=agreement)
+    assert diverges(probe) is diverged
+    assert decide(a_run(), [a_claim(0.9)], [], [probe], GATE)[0] == ("revise" if diverged else "emit")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from haluagent.tools._judge import NUMBER_MISSING
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,3 +162,13 @@ def test_without_results_nothing_is_grounded_and_no_model_is_asked(scripted: Any
     assert scored(model, a_run("  ", ORDER)) == [] == scored(model, a_run("I hope this helps!", ORDER))
     assert scored(model, a_run("The tower is high.", ORDER), GateSettings.for_task("creative")) == []
     assert not model.seen
+
+
+def test_the_base_rate_moves_what_was_judged_and_not_what_a_rule_decides(scripted: Any) -> None:
+    run = a_run("The first order was shipped. It costs 41.", ORDER)
+    model = scripted(choose=lambda messages: 0.6 if "\nA: no" not in messages[-1]["content"] else 0.4)
+    rates = (0.5, 0.8, 0.95)
+    judged, decided = zip(*([c.score for c in scored(model, run, GateSettings(base_rate=rate))] for rate in rates), strict=True)
+    odds = [score / (1 - score) for score in judged]
+    assert [one / odds[0] for one in odds] == pytest.approx([rate / (1 - rate) for rate in rates], rel=1e-3)
+    assert decided == (NUMBER_MISSING,) * 3

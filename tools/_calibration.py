@@ -34,9 +34,10 @@ class Judgement(NamedTuple):
 
 
 def judgement(
-    one: float, other: float, curve: MatchCurve, *, familiar: bool = False, scored: bool = True
+    one: float, other: float, curve: MatchCurve, *, familiar: bool = False, scored: bool = True, base_rate: float = 0.5
 ) -> Judgement:
-    """What the probabilities of "yes" in the two option orders say together.
+    """What the probabilities of "yes" in the two option orders say together, where the share `base_rate` of what is judged
+    is right: the curves are fitted to as much that is right as is wrong.
 
     Where they were not `scored` by log-probabilities, both must give the same answer. Where they were, answers that
     depend on the order and on nothing else say nothing, whatever a curve makes of log-odds of zero.
@@ -50,7 +51,14 @@ def judgement(
     odds = sum(both) / 2
     if abs(odds) < (CANCELS if abs(both[0]) > LARGE else 1e-6):
         return Judgement(0.5, silent=True, odds=both, familiar=familiar)
-    return Judgement(calibrated(odds, curve, familiar), odds=both, familiar=familiar)
+    supported = at_base_rate(calibrated(odds, curve, familiar), base_rate)
+    return Judgement(supported, odds=both, familiar=familiar)
+
+
+def at_base_rate(probability: float, base_rate: float) -> float:
+    """A probability from where half of what is judged is right, where the share `base_rate` is (Bayes' rule)."""
+    right, wrong = probability * base_rate, (1 - probability) * (1 - base_rate)
+    return right / (right + wrong)
 
 
 def agreed(probability: float, agreement: float | None, weight: float) -> float:

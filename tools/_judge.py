@@ -127,4 +127,5 @@ async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Word
         ),
     )
     familiar = words(sentence.claim) <= words(text)
-    return judgement(one, other, calibration.curve(wording, context.language), familiar=familiar, scored=scored)
+    curve = calibration.curve(wording, context.language)
+    return judgement(one, other, curve, familiar=familiar, scored=scored, base_rate=context.base_rate)

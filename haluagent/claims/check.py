@@ -88,13 +88,14 @@ async def acheck_claims(
     language: str = "auto",
     tools: bool = True,
     of_results: bool = False,
+    base_rate: float = 0.5,
 ) -> ClaimReport:
     """The report on the claims of a response: given ones, or those that `extract` finds in it.
 
     `reference` is one document (accurate context), several passages (noisy context: any Entailment, else any Contradiction,
     else Neutral), or None (zero context: passages are searched for). Prompts are in the language of the response, whatever
     that of the passages is. `tools=False` leaves every claim to the checker. `of_results` says that the passages are what the
-    tools of an agent's run returned.
+    tools of an agent's run returned, `base_rate` what share of such claims is right, in (0, 1).
 
     A claim that could not be checked has no label, and then the response has no verdict: `error` says why. Raises
     ConfigError for an empty response or reference, an unknown option, or zero context without a search; ModelError where
@@ -123,7 +124,7 @@ async def acheck_claims(
     meter = Meter(agent.model, budget)
     if stated and judge.asks_model:
         await agent.aprepare()
-    context = replace(_context(agent, question, response, chosen, stated, meter), results=of_results)
+    context = replace(_context(agent, question, response, chosen, stated, meter), results=of_results, base_rate=base_rate)
     checked, passages, coverage = await _check(agent, context, passages, stated, judge, budget, tools)
     labels = [one.label for one in checked]
     errors = [*(one.error for one in checked), *errors]

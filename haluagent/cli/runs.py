@@ -48,6 +48,9 @@ def check(
     emit: Annotated[float | None, typer.Option(min=0, max=1, help="The overall score from which an answer may go out.")] = None,
     revise: Annotated[float | None, typer.Option(min=0, max=1, help="Below it a claim has to be revised.")] = None,
     block: Annotated[float | None, typer.Option(min=0, max=1, help="Below it a critical claim blocks the answer.")] = None,
+    base_rate: Annotated[
+        float | None, typer.Option(min=0.01, max=0.99, help="The share of an answer's claims that are right as a rule.")
+    ] = None,
     calls_only: Annotated[bool, typer.Option("--calls-only", help="Check only the tool calls. Needs no model.")] = False,
     no_probes: Annotated[bool, typer.Option("--no-probes", help="Do not ask about critical claims again.")] = False,
     audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
@@ -70,7 +73,7 @@ def check(
     from haluagent.errors import ConfigError
 
     run = _read(file, source, task, lang)
-    settings = _settings(run, emit, revise, block)
+    settings = _settings(run, emit=emit, revise=revise, block=block, base_rate=base_rate)
     if calls_only:
         if audit is not None:
             raise ConfigError("--calls-only makes no report: leave --audit out")
@@ -92,11 +95,11 @@ def _read(file: str, source: Source, task: Task | None, lang: options.LanguageCh
     return run.model_copy(update=changed)
 
 
-def _settings(run: "AgentRun", emit: float | None, revise: float | None, block: float | None) -> "GateSettings":
+def _settings(run: "AgentRun", **wanted: float | None) -> "GateSettings":
     """Those of the task, with what the command line says. Raises ConfigError where they are not in order."""
     from haluagent.runs.settings import GateSettings
 
-    given = {name: value for name, value in (("emit", emit), ("revise", revise), ("block", block)) if value is not None}
+    given = {name: value for name, value in wanted.items() if value is not None}
     return GateSettings.model_validate(GateSettings.for_task(run.task).model_dump() | given)
 
 

@@ -8,6 +8,8 @@ windows of long results are read. Where the spec is silent:
   may stand in a claim, and a claim about what the user said or asked for is judged against the user's words.
 - What follows by arithmetic is written below the results (`derived`), so that a sum or a rounded value counts as grounded.
 - A URL, an e-mail, an identifier, a title or a day that stands nowhere in the run makes a claim ungrounded, whatever the model thinks.
+- Judgements are calibrated on as many wrong claims as right ones, of which an answer has fewer: their odds are multiplied by those of
+  the settings' base rate. What a rule decides stays as it is.
 - Without any tool result every claim has the score 0: this detector checks against results, not against the world.
 """
 
@@ -56,7 +58,7 @@ async def score_claims(
     invented = await asyncio.to_thread(explain, evidence, of_results, run, user)
     scored: dict[Claim, ReportClaim] = {}
     for group, text, places in ((of_results, evidence.text, evidence), (of_user, user, None)):
-        checked, spent = await _judged(agent, run, group, text, language, of_results=places is not None)
+        checked, spent = await _judged(agent, run, group, text, language, settings, of_results=places is not None)
         usage += spent
         scored.update((one.claim, _scored(one, places, invented.get(one.claim, False), settings)) for one in checked)
     return [scored[claim] for claim in claims], usage
@@ -103,14 +105,16 @@ def _plain(text: str) -> str:
 
 
 async def _judged(
-    agent: HaluAgent, run: AgentRun, claims: Sequence[Claim], text: str, language: Language, *, of_results: bool
+    agent: HaluAgent, run: AgentRun, claims: Sequence[Claim], text: str, language: Language, settings: GateSettings, *, of_results: bool
 ) -> tuple[list[CheckedClaim], Usage]:
     """The claims checked against one text: all share the prefix that holds it. Without a text each is Neutral, surely."""
     if not claims:
         return [], Usage()
     if not text.strip():
         return [CheckedClaim(claim=claim, label="Neutral", probability=1.0) for claim in claims], Usage()
-    report = await acheck_claims(agent, run.answer, text, claims=claims, language=language, of_results=of_results)
+    report = await acheck_claims(
+        agent, run.answer, text, claims=claims, language=language, of_results=of_results, base_rate=settings.base_rate
+    )
     return list(report.claims), report.usage
 
 

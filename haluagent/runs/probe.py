@@ -2,8 +2,9 @@
 
 Agent Hallucination Detection Spec, "Self-consistency probing". What is critical in a claim is left out of it, and the model
 fills the gap from the tool results without having seen what stood there: "The total is ____." A claim that only says that
-something was done is asked as a question. An answer agrees where it says the same number, day or words; one that finds nothing
-in the results does not.
+something was done is asked as a question. An answer agrees where it says the same number, day or words. A claim diverges where most
+answers put something else of the same kind there: one that finds nothing in the results, or names no number where one is
+asked for, is no answer, and small models often give none.
 """
 
 import asyncio
@@ -67,8 +68,23 @@ async def probe(
 
 
 def diverges(probe: ConsistencyProbe) -> bool:
-    """Whether no majority of the answers agrees with the claim."""
-    return probe.agreement <= MAJORITY
+    """Whether most of the answers say something else than the claim."""
+    stated = sum(_is_answer(answer, probe.original) for answer in probe.probe_answers)
+    agreeing = round(probe.agreement * len(probe.probe_answers))
+    return stated - agreeing > MAJORITY * len(probe.probe_answers)
+
+
+def _is_answer(answer: str, original: str) -> bool:
+    """Whether an answer puts something of the same kind in the place of what was left out."""
+    if done := next((words for words in _DONE.values() if original == words[0]), None):
+        return answer.casefold().lstrip(" \"'“").startswith(done)
+    if answers_nothing(answer):
+        return False
+    if find_days(original) or find_clocks(original):
+        return bool(find_days(answer) or find_clocks(answer))
+    if find_numbers(original):
+        return bool(find_numbers(answer))
+    return original.islower() or not original.isascii() or any(map(str.isupper, answer))  # a name has a capital
 
 
 def _parts(claim: str) -> list[Specific | None]:

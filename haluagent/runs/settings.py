@@ -20,7 +20,8 @@ class GateSettings(Record):
     `probes` is the number of answers to each question of stage 3; the first is the likeliest, the others are drawn with
     `temperature`. A critical claim is probed unless its score is at least `sure` or already below `block`; with `probe_all`
     it always is. `probes_required` makes probes part of every report. `block_executed` blocks where a call was executed with
-    an invented argument. Raises ConfigError where the thresholds are not in order.
+    an invented argument. `base_rate` in (0, 1) is the share of an answer's claims that are right as a rule: the model's judgements
+    are calibrated on as many wrong ones, and 0.5 takes them as they are. Raises ConfigError where the thresholds are not in order.
     """
 
     emit: float = Field(default=0.85, ge=0, le=1)
@@ -35,6 +36,7 @@ class GateSettings(Record):
     probe_all: bool = False
     probes_required: bool = False
     block_executed: bool = False
+    base_rate: float = Field(default=0.8, gt=0, lt=1)
 
     def model_post_init(self, context: object) -> None:
         if not self.block <= self.revise <= self.emit:
@@ -44,10 +46,10 @@ class GateSettings(Record):
 
     @classmethod
     def for_task(cls, task: TaskType) -> "GateSettings":
-        """`factual`: the defaults. `high_stakes`: tighter, every critical claim is probed, and a call that was executed with an
-        invented argument blocks. `creative`: claims are not judged, calls are."""
+        """`factual`: the defaults. `high_stakes`: tighter, nothing is assumed of the claims, every critical one is probed, and a call
+        that was executed with an invented argument blocks. `creative`: claims are not judged, calls are."""
         if task == "high_stakes":
-            return cls(emit=0.9, revise=0.7, block=0.5, probe_all=True, probes_required=True, block_executed=True)
+            return cls(emit=0.9, revise=0.7, block=0.5, probe_all=True, probes_required=True, block_executed=True, base_rate=0.5)
         return cls(groundedness=task != "creative")
 
     @property

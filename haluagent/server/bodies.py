@@ -87,6 +87,7 @@ class RunOptions(Record):
     emit: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, from which an answer may go out")
     revise: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a claim is revised")
     block: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a critical claim blocks")
+    base_rate: float | None = Field(default=None, gt=0, lt=1, description="the share of an answer's claims that are right as a rule")
     probes: bool = Field(default=True, description="true or false: whether critical claims are asked about again")
 
 

@@ -90,8 +90,8 @@ def runs(data: dict[str, Any]) -> Work:
         agent_run = form.convert(recorded, "detection") if options.source == "detection" else _converted(data, recorded)
     if (calls := sum(len(turn.calls) for turn in agent_run.turns)) > MOST_CALLS:
         raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
-    thresholds = {name: value for name in ("emit", "revise", "block") if (value := getattr(options, name)) is not None}
-    settings = GateSettings.model_validate(GateSettings.for_task(agent_run.task).model_dump() | thresholds)
+    wanted = options.model_dump(include={"emit", "revise", "block", "base_rate"}, exclude_none=True)
+    settings = GateSettings.model_validate(GateSettings.for_task(agent_run.task).model_dump() | wanted)
 
     async def run(agent: HaluAgent, tell: Tell) -> HallucinationReport:
         return await acheck_run(agent, agent_run, settings=settings, probes=options.probes)
