@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import ConfigError
-from ..language import written_in
 from ..protocols import Model
 from ..runs import form
+from ..runs.ground import language_of
 from ..runs.records import AgentRun
-from ..types import Language, Record
+from ..types import Record
 from .classify import classify
 from .judge import Judge
 from .records import CallFinding
@@ -60,10 +60,4 @@ def _run(given: Any, place: str, source: str) -> Iterator[AgentRun]:
 
 async def classified(run: AgentRun, model: Model | None) -> Classified:
     """What is wrong with each call of a run; without a model by the rules alone. Raises ModelError where the model fails."""
-    return Classified(run_id=run.run_id, calls=await classify(run, Judge(model, _language(run)) if model is not None else None))
-
-
-def _language(run: AgentRun) -> Language:
-    if run.language != "auto":
-        return run.language
-    return written_in("\n".join(turn.text for turn in run.turns if turn.role == "user"))
+    return Classified(run_id=run.run_id, calls=await classify(run, Judge(model, language_of(run)) if model is not None else None))
