@@ -9,9 +9,10 @@ import pytest
 from haluagent import HaluAgent
 from haluagent.cli import main as cli
 from haluagent.cli import options
+from haluagent.cli.runs import report_lines
 from haluagent.errors import ModelError
 from haluagent.runs import gate
-from haluagent.runs.records import AgentRun, HallucinationReport, ReportClaim
+from haluagent.runs.records import AgentRun, ConsistencyProbe, HallucinationReport, ReportClaim
 from haluagent.runs.settings import GateSettings
 
 
@@ -47,6 +48,18 @@ def test_the_exit_code_says_the_action(
     out = capsys.readouterr().out
     assert action is None or (out.startswith(action.upper()) and "grounded 0.90, critical" in out)
     assert json.loads(log.read_text())["action"] == (action or "block")
+
+
+def test_only_probes_that_say_something_else_are_shown() -> None:
+    claim = ReportClaim(text="It is 52 metres high.", score=0.9, critical=True, status="diverged")
+    probes = [
+        ConsistencyProbe(claim=claim.text, original="52", probe_answers=answers, agreement=0.0)
+        for answers in (("25", "25", "not stated"), ("not stated",) * 3)
+    ]
+    report = HallucinationReport(
+        run_id="r", claims=(claim,), tool_call_validations=(), consistency_probes=tuple(probes), overall_score=0.9, action="revise"
+    )
+    assert [str(line).count("asked again") for line in report_lines(report)] == [0, 0, 1, 0]
 
 
 def test_what_is_set_is_set_and_the_rest_is_as_the_task_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scripted: Any) -> None:

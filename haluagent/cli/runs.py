@@ -148,6 +148,7 @@ def _show(what: "object | Iterator[Line]") -> None:
 def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
     """What a person reads: the action, the claims with their evidence, the probes that diverged, the calls."""
     from haluagent.report import Line
+    from haluagent.runs.probe import diverges
 
     style = {"emit": "bold green", "revise": "bold yellow", "block": "bold red"}[report.action]
     yield Line((style, report.action.upper()), ("", f" (score {report.overall_score:.2f})"))
@@ -159,8 +160,8 @@ def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
             place = f"{span.tool}, call {span.call_id}, characters {span.span[0]}-{span.span[1]}: "
             yield Line(("dim", place), ("", span.text), indent=6)
     for probe in report.consistency_probes:
-        answers = " | ".join(probe.probe_answers)
-        yield Line(("dim", f"asked again, {probe.agreement:.0%} agree: "), ("", answers), indent=2)
+        if diverges(probe):
+            yield Line(("yellow", f"asked again for {probe.original!r}: "), ("", " | ".join(probe.probe_answers)), indent=2)
     yield from call_lines(report.tool_call_validations)
 
 
