@@ -142,7 +142,8 @@ def test_results_find_their_calls_whoever_tells_of_them_first() -> None:
     calls = [{"type": "tool_call", "name": "f", "arguments": {"n": n}} for n in (1, 2, 3)]
     asked = span("chat", 100, output__messages=[message("assistant", *calls)])
     tool = span("execute_tool", 200, tool__name="f", tool__call__result="three")
-    told = [message("tool", {"type": "tool_call_response", "response": result}) for result in ("one", "two")]
+    unnamed: list[dict[str, Any]] = [{"response": "one"}, {"response": "two", "id": ""}]
+    told = [message("tool", {"type": "tool_call_response", **part}) for part in unnamed]
     run = otel([asked, tool, span("chat", 300, input__messages=told)])
     assert [call.result for turn in run.turns for call in turn.calls] == ["one", "two", "three"]
     with pytest.raises(ConfigError, match="is a result, and no call waits for one"):

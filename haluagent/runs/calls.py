@@ -36,7 +36,7 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     model itself wrote is no source, and neither is a result that only echoes what was made up.
     """
     tools = {tool.name: tool for tool in run.tools}
-    own, nothing = {tool.name: _Own(tool) for tool in run.tools}, _Own()
+    own: dict[str, _Own] = {}  # of each tool that is called
     sources = Sources()
     sources.add(run.system)
     made: list[ToolCallValidation] = []
@@ -50,7 +50,9 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
             continue
         proposed = turn.text
         for call in turn.calls:
-            invented = list(_invented(call, own.get(call.tool, nothing), sources))
+            if call.tool not in own:
+                own[call.tool] = _Own(tools.get(call.tool))
+            invented = list(_invented(call, own[call.tool], sources))
             results = had[call.tool, _key(call.arguments)]
             again = bool(results) and (call.result is None or call.result in results)
             made.append(_validated(call, tools, invented, patience, again=again, offered=bool(run.tools)))
@@ -95,7 +97,7 @@ def _key(arguments: Any) -> str:
 class _Own:
     """What a tool itself gives for its arguments: the values that they may have, and the texts that say what they are."""
 
-    def __init__(self, tool: ToolSpec | None = None) -> None:
+    def __init__(self, tool: ToolSpec | None) -> None:
         self.allowed = tool.allowed if tool is not None else ()
         self.values: set[str] = set()
         self.sources = Sources()

@@ -111,10 +111,10 @@ def _add(made: Assembly, role: str, part: dict[str, Any], place: str) -> None:
             made.call(given, tool, arguments)  # else its span came before
     elif part["type"] == "tool_call_response":
         result = text_of(part.get("response", part.get("result")))
-        if given is None:
-            _first_open(made, result, place)
-        else:
+        if given:
             _told(made, given, result, place)
+        else:
+            _first_open(made, result, place)
     elif role == "system":
         made.instruct(part["content"])
     elif role in ("user", "assistant"):
