@@ -84,7 +84,9 @@ def _is_answer(answer: str, original: str) -> bool:
         return bool(find_days(answer) or find_clocks(answer))
     if find_numbers(original):
         return bool(find_numbers(answer))
-    return original.islower() or not original.isascii() or any(map(str.isupper, answer))  # a name has a capital
+    if original.islower() or not original.isascii() or original.casefold() in answer.casefold():
+        return True
+    return any(map(str.isupper, answer))  # a name has a capital
 
 
 def _parts(claim: str) -> list[Specific | None]:
