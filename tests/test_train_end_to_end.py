@@ -63,6 +63,18 @@ def test_the_loss_falls_and_the_curve_is_whole(taught: Path) -> None:
         train(BASE, taught / "data.jsonl", taught / "run", settings("small"))
 
 
+def test_a_second_round_goes_on_from_the_first(taught: Path) -> None:
+    """It begins where the first ended: with what was taught, and at its rate's warm-up again."""
+    from haluagent.train.settings import settings
+    from haluagent.train.sft import train
+
+    chosen = settings("small", max_tokens=160)
+    train(BASE, taught / "data.jsonl", taught / "second", chosen, adapter=taught / "run" / "adapter", max_steps=1)
+    first, second = losses(taught / "run"), losses(taught / "second")
+    assert second[0]["loss"] < 1.5 * first[-1]["loss"] < 0.5 * first[0]["loss"]
+    assert json.loads((taught / "second" / "training.json").read_text())["adapter"] == str(taught / "run" / "adapter")
+
+
 @pytest.mark.engine
 def test_an_exported_adapter_says_in_the_engine_what_it_says_in_transformers(taught: Path) -> None:
     from haluagent.train import check as checks

@@ -70,6 +70,8 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--targets", "some"], "attention, all"),
         (["--full", "--rank", "8"], "--rank"),
         (["--preset", "big"], "paper-en"),
+        (["--adapter", "no-such-folder"], "holds no adapter"),
+        (["--adapter", "a", "--full"], "leave --full or --adapter away"),
     ],
 )
 def test_options_that_cannot_be(arguments: list[str], reason: str, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from haluagent.cli import main as cli
+from haluagent.trajectories import records
 
 ITEM: dict[str, Any] = {
     "id": "mine:1:right", "group": "mine:1", "source": "mine", "kind": "knowledge", "language": "en",
@@ -41,6 +42,16 @@ def test_items_become_trajectories_that_are_filtered_counted_and_shown(tmp_path:
     assert "Using only the reference" in said(capsys, "show", kept, "--prompts")[1]
 
 
+def test_a_second_round_leaves_out_the_groups_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = [row | {"id": row["id"].replace("1", "2"), "group": "mine:2"} for row in (ITEM, WRONG)]
+    first, both = tmp_path / "first.jsonl", tmp_path / "both.jsonl"
+    said(capsys, "build", "--items", write(tmp_path / "one.jsonl", ITEM, WRONG), "--out", first, "--sandbox", "none")
+    said(capsys, "build", "--items", write(tmp_path / "two.jsonl", ITEM, WRONG, *other), "--out", both, "--sandbox", "none")
+    code, out, _ = said(capsys, "filter", both, "--out", tmp_path / "second.jsonl", "--beyond", first)
+    assert code == 0 and out.endswith(f"2 of 2 trajectories are in {tmp_path / 'second.jsonl'}\n")
+    assert {one.group for one in records.read(tmp_path / "second.jsonl")} == {"mine:2"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -50,6 +61,7 @@ def test_items_become_trajectories_that_are_filtered_counted_and_shown(tmp_path:
         (["build", "--out", "o", "--data", "no-such-folder"], "does not exist: say with --data where"),
         (["build", "--out", "o", "--items", "none.jsonl"], "none.jsonl does not exist"),
         (["build", "--out", "o", "--items", "i", "--hint"], "--hint is for --teacher model"),
+        (["filter", __file__, "--out", "o", "--beyond", "none.jsonl"], "none.jsonl does not exist"),
         (["filter", "none.jsonl", "--out", "o"], "none.jsonl does not exist"),
         (["stats", "none.jsonl"], "none.jsonl does not exist"),
         (["show", "none.jsonl"], "none.jsonl does not exist"),

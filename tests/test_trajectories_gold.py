@@ -9,6 +9,7 @@ from haluagent.tools import default_registry
 
 from haluagent import HaluAgent
 from haluagent.search.index import LocalIndex
+from haluagent.trajectories.arithmetic import PLANS
 from haluagent.trajectories.build import gold_teacher, run
 from haluagent.trajectories.filter import failing
 from haluagent.trajectories.lessons import Lesson
@@ -61,6 +62,19 @@ def test_an_answer_is_compared_with_the_reference(language: str, wrong: bool) ->
     replies = {call.reply for call in found.calls if call.prompt == "match"}
     assert {"match", "answer"} <= called(found) and replies == {"A", "B"}  # in both orders of the options
     assert ANSWER[language] in {call.reply for call in found.calls if call.prompt == "answer"}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_what_announces_the_work_or_restates_the_question_is_no_mistake(language: str, wrong: bool) -> None:
+    question, answer = SHOP[language]
+    before = {"en": "We know this: A shop has 6 boxes with 15 pencils each.", "zh": "已知一箱有15支铅笔。"}[language]
+    result = 95 if wrong else 90
+    response = f"{PLANS[language][0]}\n{before}\n6 × 15 = {result}。{answer.format(result)}"
+    found = detected(lesson("math", language, question, response, wrong, answer="90", formula="6*15"))
+    assert failing(found) is None
+    assert found.labels[:3] == ("no_claim", "supported", "contradicted" if wrong else "supported")
+    assert {"get_answer", "calculator", "claim"} <= called(found)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Teach a model to be the agent.", no_args_is_help=True)
 
 Base = Annotated[str, typer.Option(help="A model of a hub, a directory, a GGUF file, or a name of 'model list'.")]
+Adapter = Annotated[Path | None, typer.Option(metavar="DIR", help="Go on from this adapter: the directory 'adapter' of a training.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Where the adapter goes; a training that is there is continued.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")]
 Minutes = Annotated[float | None, typer.Option(help="Stop after so many minutes, at a step.")]
@@ -32,6 +33,7 @@ def sft(
     base: Base,
     data: Annotated[Path, typer.Option(metavar="FILE", help="Trajectories, as 'trajectories filter' leaves them.")],
     out: Out,
+    adapter: Adapter = None,
     preset: Annotated[str, typer.Option(help="small, paper-en or paper-zh.")] = "small",
     max_steps: MaxSteps = None,
     minutes: Minutes = None,
@@ -60,7 +62,7 @@ def sft(
         dropout=dropout, choice_weight=choice_weight, seed=seed, save_every=save_every,
         gradient_checkpointing=gradient_checkpointing,
     )  # fmt: skip
-    train(base, data, out, chosen, max_steps=max_steps, minutes=minutes, say=typer.echo)
+    train(base, data, out, chosen, adapter=adapter, max_steps=max_steps, minutes=minutes, say=typer.echo)
 
 
 @app.command()
@@ -68,7 +70,7 @@ def dpo(
     base: Base,
     data: Annotated[Path, typer.Option(metavar="FILE", help="Unfiltered trajectories with several samples an item.")],
     out: Out,
-    adapter: Annotated[Path | None, typer.Option(help="Go on from this adapter of 'train sft'.")] = None,
+    adapter: Adapter = None,
     beta: Annotated[float, typer.Option(min=0, help="How near to stay to what it was before.")] = 0.1,
     preset: Annotated[str, typer.Option(help="Where the other numbers come from.")] = "preferences",
     max_steps: MaxSteps = None,

@@ -70,6 +70,7 @@ def build(
 def filter_(
     file: _File,
     out: Annotated[Path, typer.Option(help="The file to write: only what is right, made anew.")],
+    beyond: Annotated[Path | None, typer.Option(help="Leave out the groups of this file: they were taught before.")] = None,
 ) -> None:
     """Keep the trajectories whose calls are valid, whose format is right and whose verdict is the gold label."""
     from haluagent.errors import ConfigError
@@ -78,7 +79,8 @@ def filter_(
 
     if out.resolve() == file.resolve():
         raise ConfigError(f"--out {out} is the file that is read: name another one")
-    everything = _read(file)
+    known = {one.group for one in _read(beyond)} if beyond else set()
+    everything = [one for one in _read(file) if one.group not in known]
     found = keep(everything)
     written = records.write(out, found.kept)
     typer.echo(stats.table(everything, found))

@@ -27,13 +27,22 @@ def remember(out: Path, training: dict[str, Any]) -> None:
         raise ConfigError(f"{out} cannot be written: {error}") from error
 
 
-def load(base: str, full: bool, say: Say) -> Any:
-    """The base model, in the numbers that it is taught with; see `trainer._arguments`."""
+def check_adapter(adapter: Path | None, rank: int) -> None:
+    """Raises ConfigError where what a training is to start from is no adapter, or where all weights are taught."""
+    if adapter is not None and rank == 0:
+        raise ConfigError("an adapter is gone on from, or all weights are taught: leave --full or --adapter away")
+    if adapter is not None and not (adapter / "adapter_config.json").is_file():
+        raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
+
+
+def load(base: str, full: bool, say: Say, adapter: Path | None = None) -> Any:
+    """The base model, in the numbers that it is taught with (see `trainer._arguments`), with the adapter to go on from."""
     import torch
+    from peft import PeftModel
 
     model = load_model(base, torch.float32 if full else torch.bfloat16)
     say(f"{type(model).__name__} on {'a GPU' if torch.cuda.is_available() else 'the CPU'}")
-    return model
+    return model if adapter is None else PeftModel.from_pretrained(model, str(adapter), is_trainable=True)
 
 
 def run(

@@ -4,7 +4,6 @@ that did not (Rafailov et al. 2023)."""
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from ..errors import ConfigError
 from ..models.store import sha256_of
@@ -36,8 +35,7 @@ def train(
     `beta` says. Continues, and ends early, as `sft.train` does. Raises ConfigError where something is missing."""
     if settings.rank == 0:
         raise ConfigError("preferences are taught to an adapter: leave --full away")
-    if adapter is not None and not (adapter / "adapter_config.json").is_file():
-        raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
+    course.check_adapter(adapter, settings.rank)
     require_extra()
     encoder = Encoder(load_tokenizer(base))
     rows, counts = encoded(data, encoder, settings.max_tokens)
@@ -91,15 +89,11 @@ def _train(
     say: Say,
 ) -> Path:
     from datasets import Dataset
-    from peft import PeftModel
 
     from .trainer import PairTrainer, collate_pair, dpo_arguments, lora
 
-    model: Any = course.load(base, False, say)
-    if adapter is not None:
-        model = PeftModel.from_pretrained(model, str(adapter), is_trainable=True)
     trainer = PairTrainer(
-        model=model,
+        model=course.load(base, False, say, adapter),
         args=dpo_arguments(out, settings, max_steps, beta),
         train_dataset=Dataset.from_list(rows),
         data_collator=collate_pair,

@@ -20,13 +20,16 @@ def train(
     out: Path,
     settings: Settings,
     *,
+    adapter: Path | None = None,
     max_steps: int | None = None,
     minutes: float | None = None,
     say: Say = lambda line: None,
 ) -> Path:
     """Teach `base` the trajectories of `data`; returns the directory of the adapter (of the model, where all weights were
-    taught) below `out`. Continues where `out` has a checkpoint of the same training. `minutes` ends it early, at a step.
-    Raises ConfigError where something is missing, or where `out` holds another training."""
+    taught) below `out`. Starts from an `adapter` of an earlier training where one is given. Continues where `out` has a
+    checkpoint of the same training. `minutes` ends it early, at a step. Raises ConfigError where something is missing, or
+    where `out` holds another training."""
+    course.check_adapter(adapter, settings.rank)
     require_extra()
     encoder = Encoder(load_tokenizer(base))
     examples, counts = make_examples(records.read(data), encoder, settings.max_tokens, settings.choice_weight)
@@ -35,9 +38,9 @@ def train(
     if not rows:
         raise ConfigError(f"{data} has nothing to learn: {counts.calls} calls, {counts.too_long} of them too long")
     say(summary(counts, rows))
-    training = {"base": base, "data": data.name, "sha256": sha256_of(data).hexdigest()}
+    training = {"base": base, "data": data.name, "sha256": sha256_of(data).hexdigest(), "adapter": str(adapter) if adapter else None}
     course.remember(out, training | {"settings": asdict(settings), "counts": asdict(counts), "rows": len(rows)})
-    return _train(base, rows, out, settings, max_steps, minutes, say)
+    return _train(base, rows, out, settings, adapter, max_steps, minutes, say)
 
 
 def summary(counts: Counts, rows: list[Row]) -> str:
@@ -51,7 +54,14 @@ def summary(counts: Counts, rows: list[Row]) -> str:
 
 
 def _train(
-    base: str, rows: list[Row], out: Path, settings: Settings, max_steps: int | None, minutes: float | None, say: Say
+    base: str,
+    rows: list[Row],
+    out: Path,
+    settings: Settings,
+    adapter: Path | None,
+    max_steps: int | None,
+    minutes: float | None,
+    say: Say,
 ) -> Path:
     from datasets import Dataset
 
@@ -59,12 +69,12 @@ def _train(
 
     full = settings.rank == 0
     trainer = TreeTrainer(
-        model=course.load(base, full, say),
+        model=course.load(base, full, say, adapter),
         args=sft_arguments(out, settings, max_steps),
         train_dataset=Dataset.from_list([columns(row) for row in rows]),
         data_collator=collate,
         processing_class=load_tokenizer(base),
-        peft_config=None if full else lora(settings, TARGETS[settings.targets]),
+        peft_config=None if full or adapter else lora(settings, TARGETS[settings.targets]),
     )
     return course.run(trainer, base, out, full, minutes, say)
 

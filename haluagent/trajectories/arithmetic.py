@@ -27,6 +27,16 @@ _BARE: dict[Language, tuple[str, ...]] = {
     "zh": ("{}", "答案是{}。", "{}。", "一共是{}。", "结果等于{}。"),
     "en": ("{}", "The answer is {}.", "It comes to {}.", "{} in total."),
 }
+_GIVEN: dict[Language, tuple[str, ...]] = {
+    "zh": ("题目说{}。", "已知{}。", "根据题意，{}。"),
+    "en": ("We know this: {}.", "The question says: {}.", "Given: {}."),
+}
+PLANS: dict[Language, tuple[str, ...]] = {
+    "zh": ("我们一步一步来算。", "先弄清数量之间的关系，再列式计算。"),
+    "en": ("We work it out step by step.", "First see how the amounts belong together, then calculate."),
+}
+_CLAUSES = re.compile(r"[，。；,;]|\.(?!\d)")
+_ASKS = re.compile(r"[?？几]|多少|\b(?:how|what|find)\b", re.IGNORECASE)
 _END: dict[Language, str] = {"zh": "所以答案是{}。", "en": "So the answer is {}."}
 
 
@@ -71,7 +81,8 @@ def _taught(formula: str) -> bool:
 
 
 def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
-    """A right answer and a wrong one with another formula in one form, and the same with another result in another form."""
+    """A right answer and a wrong one with another formula in one form, and the same with another result in another form;
+    what is more than a number begins with what the question says, or with a plan, at times."""
     changed = _changed(problem, chance)
     if changed is None:
         return
@@ -79,8 +90,9 @@ def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
     for name, form, wrong in (("formula", first, changed), ("result", chance.choice(("formula", "steps")), _slipped(problem, chance))):
         bare = chance.choice(_BARE[problem.language])
         formula, value, change = wrong
-        yield _lesson(problem, f"{name}:right", _written(problem, form, problem.formula, problem.value, bare), None)
-        yield _lesson(problem, f"{name}:wrong", _written(problem, form, formula, value, bare), change)
+        before = "" if form == "bare" else _introduced(problem, chance)
+        yield _lesson(problem, f"{name}:right", before + _written(problem, form, problem.formula, problem.value, bare), None)
+        yield _lesson(problem, f"{name}:wrong", before + _written(problem, form, formula, value, bare), change)
 
 
 def formula_only(problem: Problem, chance: random.Random) -> Lesson:
@@ -153,6 +165,16 @@ def _slipped(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Ch
 def _round(value: Fraction) -> int:
     """Greater for a rounder number: whole ones, then those with one or two decimals."""
     return next((3 - digits for digits in range(3) if (value * 10**digits).denominator == 1), 0)
+
+
+def _introduced(problem: Problem, chance: random.Random) -> str:
+    """A line on what the question gives, or on what is to be done, or both; often none."""
+    language = problem.language
+    given = [clause.strip() for clause in _CLAUSES.split(problem.question) if re.search(r"\d", clause) and not _ASKS.search(clause)]
+    lines = [chance.choice(PLANS[language])] if chance.random() < 0.3 else []
+    if given and chance.random() < 0.5:
+        lines.append(chance.choice(_GIVEN[language]).format(chance.choice(given)))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _written(problem: Problem, form: str, formula: str, value: Fraction, bare: str) -> str:

@@ -15,6 +15,7 @@ from ..protocols import Choice, Generation, Message
 from ..segment import split
 from ..tokens import ApproximateTokenizer
 from ..types import Label, Sentence, Usage
+from .arithmetic import PLANS
 from .gold_turns import say, turn
 from .lessons import Lesson
 from .recorder import prompt_of, target
@@ -132,10 +133,13 @@ class GoldTeacher:
         raise ModelError(f"{claim[:40]!r} is no sentence of {self._lesson.id}")
 
     def _label(self, index: int | None) -> Label | None:
-        """The gold label of a sentence; None where it is not known. All sentences of a right response are right."""
+        """The gold label of a sentence; None where it is not known. All sentences of a right response are right, but for what
+        only announces the work."""
         labels = self._lesson.gold_labels
         if index and len(labels) == len(self._sentences):
             return labels[index - 1]
+        if index and self._sentence(index).text in PLANS[self._lesson.language]:
+            return "no_claim"
         if self._lesson.gold is False:
             return "supported"
         if len(self._sentences) != 1:

@@ -30,7 +30,7 @@ SIZES = {
     "gsm8k_train": 10,
     "gsm8k_formulas": 300,
     "gsm8k_model_solutions": 10,
-    "consistency": 2,
+    "consistency": 4,
     "lengths": 6,
     "dates": 8,
     "translations": 36,
