@@ -162,6 +162,7 @@ class _Branch:
         self.failed: Counter[str] = Counter()
         self.turn_began = model.usage
         self.messages: list[Message] = detective.task.messages(sentence)
+        self.told = ""
         self.format_errors = 0
         self.last_observation = ""
         self.remark = ""
@@ -221,6 +222,7 @@ class _Branch:
         if call := await asyncio.to_thread(self.obvious_call):
             return wire.Turn(thought=render("reason", self.language, kind="only_tool", detail=""), call=call)
         await self.model.warm(self.detective.task.system)
+        self.tell_offered()
         while True:
             self.turn_began = self.model.usage
             generation = await self.model.generate(
@@ -246,6 +248,14 @@ class _Branch:
                 if self.format_errors > self.detective.limits.format_errors:
                     return None
                 self.reply(generation.text, str(error))
+
+    def tell_offered(self) -> None:
+        """Say which tools may be called, where that was not said already: the system prompt lists all of them."""
+        told = render("offered", self.language, tools=[item.name for item in self.offered])
+        if told != self.told:
+            self.told = told
+            last = self.messages[-1]
+            self.messages[-1] = Message(role=last["role"], content=f"{last['content']}\n{told}")
 
     def obvious_call(self) -> ToolCall | None:
         """The call to make where the one tool that is offered can be called in one way only, and has not failed."""
