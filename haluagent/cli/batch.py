@@ -6,31 +6,12 @@ from typing import Annotated
 import typer
 
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    ClosedBook,
-    FetchPages,
-    IndexOption,
-    MaxQueries,
-    MaxSeconds,
-    MaxSteps,
-    MaxTokens,
-    ModelName,
-    NoAdapter,
-    NoReflect,
-    SandboxOption,
-    SearchOption,
-    StrategyOption,
-    ToolFiles,
-    chosen_adapter,
-)
+from haluagent.cli.options import SHARED, AgentOptions, takes
 
 FAILED = 3
 
 
+@takes(*(name for name in SHARED if name != "concurrency"))
 def batch(
     source: Annotated[Path, typer.Argument(metavar="IN", help="JSON lines, each {question, response, reference?, id?}.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="JSON lines of results; continued if it exists.")],
@@ -40,23 +21,8 @@ def batch(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
-    closed_book: ClosedBook = False,
-    strategy: StrategyOption = "branches",
-    max_steps: MaxSteps = None,
-    max_tokens: MaxTokens = None,
-    max_seconds: MaxSeconds = None,
-    no_reflect: NoReflect = False,
-    sandbox: SandboxOption = "auto",
-    search: SearchOption = "auto",
-    index: IndexOption = None,
-    fetch_pages: FetchPages = False,
-    max_queries: MaxQueries = None,
-    tools: ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Check every line of a file. The same command goes on where it was stopped.
 
@@ -68,13 +34,7 @@ def batch(
     from haluagent.cli.counting import counting
 
     total = sum(1 for _ in batches.lines(source))
-    options = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, strategy=strategy, closed_book=closed_book,
-        max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, reflect=not no_reflect, sandbox=sandbox,
-        search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries, tools=tuple(tools or ()),
-        adapter=chosen_adapter(adapter, no_adapter),
-    )  # fmt: skip
-    agents, at_once = make_agents(options, endpoint or [], in_flight)
+    agents, at_once = make_agents(wanted, endpoint or [], in_flight)
     before = batches.finished(out) if out.is_file() else []
     failed = 0 if retry_errors else sum(row.failed for row in before)
     done = sum(not (row.failed and retry_errors) for row in before)

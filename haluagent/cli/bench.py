@@ -8,23 +8,7 @@ import typer
 
 from haluagent.cli import bench_calibrate
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    IndexOption,
-    MaxSteps,
-    ModelName,
-    NoAdapter,
-    NoReflect,
-    SandboxOption,
-    SearchOption,
-    StrategyOption,
-    ToolFiles,
-    chosen_adapter,
-    make_agent,
-)
+from haluagent.cli.options import MODEL, AgentOptions, make_agent, takes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +38,7 @@ def list_sets() -> None:
 
 
 @app.command()
+@takes(*MODEL, "strategy", "max_steps", "no_reflect", "sandbox", "search", "index", "tools", search="none")
 def run(
     datasets: Sets,
     out: Out,
@@ -65,21 +50,11 @@ def run(
     item_budget: Annotated[int | None, typer.Option(min=1, help="Stop after so many judgements: an item by a method.")] = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
     untaught: Annotated[
         bool, typer.Option("--untaught", help="Also run the agent on the same weights without their adapter.")
     ] = False,
-    strategy: StrategyOption = "branches",
-    max_steps: MaxSteps = None,
-    no_reflect: NoReflect = False,
-    sandbox: SandboxOption = "auto",
-    search: SearchOption = "none",
-    index: IndexOption = None,
-    tools: ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Run the agent, and a simple prompt on the same model, over sets, and print their figures.
 
@@ -92,12 +67,7 @@ def run(
     from haluagent.errors import ConfigError
 
     parts = parse_parts(datasets, limit)
-    options = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, strategy=strategy, max_steps=max_steps, reflect=not no_reflect,
-        sandbox=sandbox, search=search, index=index, tools=tuple(tools or ()),
-        adapter=chosen_adapter(adapter, no_adapter),
-    )  # fmt: skip
-    agents, at_once = make_agents(options, endpoint or [], in_flight)
+    agents, at_once = make_agents(wanted, endpoint or [], in_flight)
     bounds = Bounds(items=item_budget, tokens=token_budget, seconds=second_budget)
     methods = dict(DEFAULT)
     if untaught:
@@ -108,6 +78,7 @@ def run(
 
 
 @app.command()
+@takes(*MODEL, "sandbox", search="none")
 def compare(
     datasets: Sets,
     out: Out,
@@ -116,12 +87,8 @@ def compare(
     limit: Limit = None,
     retry_errors: RetryErrors = False,
     install: Annotated[bool, typer.Option("--install", help="Make the peers' environments where they are missing.")] = False,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
-    sandbox: SandboxOption = "auto",
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Run the agent and other detectors over the same items at the same endpoint: quality and cost side by side."""
     from haluagent.bench.compare import Peers
@@ -136,34 +103,24 @@ def compare(
         for name in names:
             if name in PEERS:
                 make_environment(name, say=lambda line: typer.echo(line, err=True))
-    options = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, sandbox=sandbox, search="none",
-        adapter=chosen_adapter(adapter, no_adapter),
-    )  # fmt: skip
-    agents, _ = make_agents(options, [], 1)
+    agents, _ = make_agents(wanted, [], 1)
     others = Peers([name for name in names if name not in METHODS], agents[0])
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
     _run(parts, data, agents, out, own | others.methods, again=retry_errors, during=others.running())
 
 
 @app.command()
+@takes(*MODEL, sandbox="none", search="none")
 def runs(
     out: Out,
     no_probes: Annotated[bool, typer.Option("--no-probes", help="Leave stage 3 out: no question is asked again.")] = False,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Check the agent runs that the package brings with the gate, and with a plain prompt on the same model."""
     from haluagent.bench import agent_runs
 
-    options = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, sandbox="none", search="none",
-        adapter=chosen_adapter(adapter, no_adapter),
-    )  # fmt: skip
-    with closing(make_agent(options)) as agent:
+    with closing(make_agent(wanted)) as agent:
         rows = agent_runs.measure(agent, out, probes=not no_probes, progress=lambda line: typer.echo(line, err=True))
     typer.echo(agent_runs.table(rows))
 

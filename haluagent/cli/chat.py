@@ -9,28 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from haluagent.cli import options
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    ClosedBook,
-    Concurrency,
-    FetchPages,
-    IndexOption,
-    Lang,
-    MaxQueries,
-    MaxSeconds,
-    MaxSteps,
-    MaxTokens,
-    ModelName,
-    NoAdapter,
-    NoReflect,
-    SandboxOption,
-    SearchOption,
-    StrategyOption,
-    ToolFiles,
-)
+from haluagent.cli.options import AgentOptions, Lang, takes
 from haluagent.errors import HaluAgentError
 
 if TYPE_CHECKING:
@@ -50,53 +29,14 @@ HINT = (
 PROMPTS = {"question": "question 问题> ", "response": "response 回答> ", "reference": "reference 参考> "}
 
 
-def chat(
-    lang: Lang = "auto",
-    closed_book: ClosedBook = False,
-    strategy: StrategyOption = "branches",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
-    max_steps: MaxSteps = None,
-    max_tokens: MaxTokens = None,
-    max_seconds: MaxSeconds = None,
-    concurrency: Concurrency = None,
-    no_reflect: NoReflect = False,
-    sandbox: SandboxOption = "auto",
-    search: SearchOption = "auto",
-    index: IndexOption = None,
-    fetch_pages: FetchPages = False,
-    max_queries: MaxQueries = None,
-    tools: ToolFiles = None,
-) -> None:
+@takes(*options.SHARED)
+def chat(lang: Lang = "auto", *, wanted: AgentOptions) -> None:
     """Check responses one after the other, and ask why.
 
     When standard input is not a terminal, blocks of lines (a question, an empty line, a response, an empty line)
     and commands are read from it.
     """
-    agent = options.make_agent(
-        AgentOptions(
-            model=model,
-            base_url=base_url,
-            api_key=api_key,
-            strategy=strategy,
-            closed_book=closed_book,
-            max_steps=max_steps,
-            max_tokens=max_tokens,
-            max_seconds=max_seconds,
-            concurrency=concurrency,
-            reflect=not no_reflect,
-            sandbox=sandbox,
-            search=search,
-            index=index,
-            fetch_pages=fetch_pages,
-            max_queries=max_queries,
-            tools=tuple(tools or ()),
-            adapter=options.chosen_adapter(adapter, no_adapter),
-        )
-    )
+    agent = options.make_agent(wanted)
     talk(agent, lang)
 
 

@@ -9,21 +9,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    Concurrency,
-    Lang,
-    MaxSeconds,
-    MaxSteps,
-    MaxTokens,
-    ModelName,
-    NoAdapter,
-    SandboxOption,
-    ToolFiles,
-)
+from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
 
 if TYPE_CHECKING:
     from haluagent.faithfulness.batch import CheckRow
@@ -34,6 +20,7 @@ FAILED = 3
 ModeChoice = Literal["fast", "judge", "agent"]
 
 
+@takes(*MODEL, "max_steps", "max_tokens", "max_seconds", "concurrency", "sandbox", "tools", search="none")
 def check(
     question: Annotated[str, typer.Option(help="What was asked. It is no evidence for the answer.")] = "",
     answer: Annotated[str | None, typer.Option(help="The answer to check.")] = None,
@@ -58,17 +45,8 @@ def check(
     in_flight: InFlight = None,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check lines again that failed.")] = False,
     lang: Lang = "auto",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
-    max_steps: MaxSteps = None,
-    max_tokens: MaxTokens = None,
-    max_seconds: MaxSeconds = None,
-    concurrency: Concurrency = None,
-    sandbox: SandboxOption = "auto",
-    tools: ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Find out whether an answer is faithful to its documents: nothing new beyond them, nothing against them.
 
@@ -78,11 +56,6 @@ def check(
     from haluagent.errors import ConfigError
 
     how: dict[str, Any] = {"mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": lang}
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
-        concurrency=concurrency, sandbox=sandbox, search="none", tools=tuple(tools or ()),
-        adapter=options.chosen_adapter(adapter, no_adapter),
-    )  # fmt: skip
     if input_path is None and output_path is None:
         if endpoint or in_flight or retry_errors:
             raise ConfigError("--endpoint, --in-flight and --retry-errors are for a file: give --input-path and --output-path")

@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    FetchPages,
-    IndexOption,
-    LanguageChoice,
-    MaxQueries,
-    MaxSeconds,
-    MaxTokens,
-    ModelName,
-    NoAdapter,
-    SearchOption,
-    chosen_adapter,
-)
+from haluagent.cli.options import MODEL, SEARCH, AgentOptions, LanguageChoice, takes
 
 if TYPE_CHECKING:
     from haluagent.claims.run import Command, Row
@@ -61,6 +46,7 @@ _Language = Annotated[LanguageChoice, typer.Option("--lang", "--language", help=
 def _command(command: "Command") -> Callable[..., None]:
     """The three commands take the same options, as RefChecker's do."""
 
+    @takes(*MODEL, *SEARCH, "max_tokens", "max_seconds", sandbox="none")
     def run(
         input_path: _In,
         output_path: _Out,
@@ -76,17 +62,8 @@ def _command(command: "Command") -> Callable[..., None]:
         limit: MaxItems = None,
         token_budget: TokenBudget = None,
         second_budget: SecondBudget = None,
-        model: ModelName = None,
-        base_url: BaseUrl = None,
-        api_key: ApiKey = None,
-        adapter: AdapterFile = None,
-        no_adapter: NoAdapter = False,
-        max_tokens: MaxTokens = None,
-        max_seconds: MaxSeconds = None,
-        search: SearchOption = "auto",
-        index: IndexOption = None,
-        fetch_pages: FetchPages = False,
-        max_queries: MaxQueries = None,
+        *,
+        wanted: AgentOptions,
     ) -> None:
         from haluagent.bulk import Bounds
         from haluagent.claims import file
@@ -101,12 +78,7 @@ def _command(command: "Command") -> Callable[..., None]:
             command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
             tools=not no_tools, language=language,
         )  # fmt: skip
-        options = AgentOptions(
-            model=model, base_url=base_url, api_key=api_key, max_tokens=max_tokens, max_seconds=max_seconds, sandbox="none",
-            search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries,
-            adapter=chosen_adapter(adapter, no_adapter),
-        )  # fmt: skip
-        agents, at_once = make_agents(options, endpoint or [], in_flight)
+        agents, at_once = make_agents(wanted, endpoint or [], in_flight)
         rows = runs.finished(items, output_path, task)
         done = {number: row.failed for number, row in rows.items() if not (row.failed and retry_errors)}
         tokens = 0

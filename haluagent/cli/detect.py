@@ -8,28 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    ClosedBook,
-    Concurrency,
-    FetchPages,
-    IndexOption,
-    Lang,
-    MaxQueries,
-    MaxSeconds,
-    MaxSteps,
-    MaxTokens,
-    ModelName,
-    NoAdapter,
-    NoReflect,
-    SandboxOption,
-    SearchOption,
-    StrategyOption,
-    ToolFiles,
-)
+from haluagent.cli.options import AgentOptions, Lang, takes
 
 if TYPE_CHECKING:
     from haluagent.cli.partial import PartialDetection
@@ -39,6 +18,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
+@takes(*options.SHARED)
 def detect(
     question: Annotated[str | None, typer.Option(help="What was asked.")] = None,
     response: Annotated[str | None, typer.Option(help="What the language model answered: the text to check.")] = None,
@@ -52,26 +32,10 @@ def detect(
         typer.Option("--input", metavar="FILE", help="Read a JSON object with question, response and reference."),
     ] = None,
     lang: Lang = "auto",
-    closed_book: ClosedBook = False,
-    strategy: StrategyOption = "branches",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Print every step as it happens.")] = False,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
-    max_steps: MaxSteps = None,
-    max_tokens: MaxTokens = None,
-    max_seconds: MaxSeconds = None,
-    concurrency: Concurrency = None,
-    no_reflect: NoReflect = False,
-    sandbox: SandboxOption = "auto",
-    search: SearchOption = "auto",
-    index: IndexOption = None,
-    fetch_pages: FetchPages = False,
-    max_queries: MaxQueries = None,
-    tools: ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Find what is wrong in a response.
 
@@ -84,27 +48,7 @@ def detect(
     from haluagent.language import detect as detect_language
 
     text = collect(question, response, question_file, response_file, reference or [], input_file)
-    agent = options.make_agent(
-        AgentOptions(
-            model=model,
-            base_url=base_url,
-            api_key=api_key,
-            strategy=strategy,
-            closed_book=closed_book,
-            max_steps=max_steps,
-            max_tokens=max_tokens,
-            max_seconds=max_seconds,
-            concurrency=concurrency,
-            reflect=not no_reflect,
-            sandbox=sandbox,
-            search=search,
-            index=index,
-            fetch_pages=fetch_pages,
-            max_queries=max_queries,
-            tools=tuple(tools or ()),
-            adapter=options.chosen_adapter(adapter, no_adapter),
-        )
-    )
+    agent = options.make_agent(wanted)
     language = detect_language(text.question, text.response) if lang == "auto" else lang
     partial = PartialDetection(text.question, text.response, language)
     events = agent.stream(text.question, text.response, reference=text.reference, language=lang)

@@ -1,8 +1,11 @@
-"""The options that `detect` and `chat` share, and the agent made from them."""
+"""The options that the commands share, and the agent made from them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -79,6 +82,64 @@ def chosen_adapter(file: str | None, none: bool) -> str | None:
     if file is not None and none:
         raise ConfigError("give --adapter or --no-adapter, not both")
     return None if none else file or "auto"
+
+
+# What commands share, by name: how it is written, and what it is where it is not given.
+SHARED: dict[str, tuple[Any, Any]] = {
+    "closed_book": (ClosedBook, False),
+    "strategy": (StrategyOption, "branches"),
+    "model": (ModelName, None),
+    "base_url": (BaseUrl, None),
+    "api_key": (ApiKey, None),
+    "adapter": (AdapterFile, None),
+    "no_adapter": (NoAdapter, False),
+    "max_steps": (MaxSteps, None),
+    "max_tokens": (MaxTokens, None),
+    "max_seconds": (MaxSeconds, None),
+    "concurrency": (Concurrency, None),
+    "no_reflect": (NoReflect, False),
+    "sandbox": (SandboxOption, "auto"),
+    "search": (SearchOption, "auto"),
+    "index": (IndexOption, None),
+    "fetch_pages": (FetchPages, False),
+    "max_queries": (MaxQueries, None),
+    "tools": (ToolFiles, None),
+}
+MODEL = ("model", "base_url", "api_key", "adapter", "no_adapter")
+SEARCH = ("search", "index", "fetch_pages", "max_queries")
+
+
+def takes(*names: str, **otherwise: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command some of the shared options, after its own; its parameter `wanted` is what they say, as `AgentOptions`.
+
+    `otherwise` is what an option is where it is not given, or what is so in any case where the command does not take that
+    option. Raises ConfigError, before the command begins, where options exclude each other.
+    """
+
+    def give(command: Callable[..., None]) -> Callable[..., None]:
+        own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "wanted"]
+        shared = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=otherwise.get(name, SHARED[name][1]), annotation=SHARED[name][0])
+            for name in SHARED
+            if name in names
+        ]
+
+        @wraps(command)
+        def called(**given: Any) -> None:
+            said = {name: given.pop(name) for name in names}
+            command(**given, wanted=_as_options(otherwise | said))
+
+        called.__signature__ = signature(command).replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}  # typer reads both
+        return called
+
+    return give
+
+
+def _as_options(said: dict[str, Any]) -> AgentOptions:
+    adapter = chosen_adapter(said.pop("adapter", None), said.pop("no_adapter", False))
+    reflect, tools = not said.pop("no_reflect", False), tuple(said.pop("tools", None) or ())
+    return AgentOptions(adapter=adapter, reflect=reflect, tools=tools, **said)
 
 
 def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgent":

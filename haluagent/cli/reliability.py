@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    Lang,
-    ModelName,
-    NoAdapter,
-    chosen_adapter,
-)
+from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
 from haluagent.runs import Source
 
 if TYPE_CHECKING:
@@ -32,6 +23,7 @@ _Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The row
 
 
 @app.command("run")
+@takes(*MODEL, sandbox="none", search="none")
 def run(
     data: _Data,
     out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="Where the measured tasks are kept.")],
@@ -53,11 +45,8 @@ def run(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Let a model do tasks with simulated tools, and judge every call.
 
@@ -73,10 +62,7 @@ def run(
 
     tasks = read(data, _kinds(kinds))
     settings = Settings(indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang)
-    options = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, sandbox="none", search="none", adapter=chosen_adapter(adapter, no_adapter)
-    )
-    agents, at_once = make_agents(options, endpoint or [], in_flight)
+    agents, at_once = make_agents(wanted, endpoint or [], in_flight)
     done = measure.finished(tasks, out, agents[0].model.name, settings)
     with counting() as show:
 
@@ -110,16 +96,14 @@ def report(
 
 
 @app.command("classify")
+@takes(*MODEL, sandbox="none", search="none")
 def classify(
     files: Annotated[list[str], typer.Argument(metavar="RUN.json...", help="Recorded runs: JSON, or JSON lines; - is standard input.")],
     source: Annotated[Source, typer.Option("--from", help="Whose form they have: ours, or what another library keeps.")] = "haluagent",
     rules: Annotated[bool, typer.Option("--rules", help="By the rules alone. Needs no model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a run.")] = False,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Say of every call of recorded runs what is wrong with it.
 
@@ -133,11 +117,8 @@ def classify(
     from haluagent.reliability import recorded
     from haluagent.reliability.table import recorded_table
 
-    options = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, sandbox="none", search="none", adapter=chosen_adapter(adapter, no_adapter)
-    )
     found = []
-    with nullcontext() if rules else closing(make_agent(options)) as agent:
+    with nullcontext() if rules else closing(make_agent(wanted)) as agent:
         for file in files:
             place = "standard input" if file == STANDARD_INPUT else file
             for run in recorded.runs_in(read_text(file), place, source):

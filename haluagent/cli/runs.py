@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    Concurrency,
-    Lang,
-    MaxSeconds,
-    MaxTokens,
-    ModelName,
-    NoAdapter,
-)
+from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
 from haluagent.runs import Source
 
 if TYPE_CHECKING:
@@ -41,6 +30,7 @@ def _runs() -> None:
 
 
 @app.command()
+@takes(*MODEL, "max_tokens", "max_seconds", "concurrency", sandbox="none", search="none")
 def check(
     file: Annotated[str, typer.Argument(metavar="RUN.json", help="The recorded run; - is standard input.")],
     source: Annotated[Source, typer.Option("--from", help="Whose form it has: ours, or what another library keeps.")] = "haluagent",
@@ -56,14 +46,8 @@ def check(
     audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
     lang: Lang = "auto",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
-    max_tokens: MaxTokens = None,
-    max_seconds: MaxSeconds = None,
-    concurrency: Concurrency = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Find out whether the answer of a run may go out: emit, revise or block, with every claim and call.
 
@@ -78,10 +62,6 @@ def check(
         if audit is not None:
             raise ConfigError("--calls-only makes no report: leave --audit out")
         raise typer.Exit(_calls_only(run, as_json))
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, max_tokens=max_tokens, max_seconds=max_seconds,
-        concurrency=concurrency, sandbox="none", search="none", adapter=options.chosen_adapter(adapter, no_adapter),
-    )  # fmt: skip
     raise typer.Exit(_whole(run, settings, wanted, probes=not no_probes, audit=audit, as_json=as_json))
 
 

@@ -8,27 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import (
-    AdapterFile,
-    AgentOptions,
-    ApiKey,
-    BaseUrl,
-    ClosedBook,
-    Concurrency,
-    FetchPages,
-    IndexOption,
-    MaxQueries,
-    MaxSeconds,
-    MaxSteps,
-    MaxTokens,
-    ModelName,
-    NoAdapter,
-    NoReflect,
-    SandboxOption,
-    SearchOption,
-    StrategyOption,
-    ToolFiles,
-)
+from haluagent.cli.options import AgentOptions, takes
 
 if TYPE_CHECKING:
     from haluagent.protocols import Model
@@ -39,6 +19,7 @@ USUAL_PORTS = {"http": 80, "https": 443}  # browsers leave them out
 TOKEN = "HALUAGENT_SERVER_TOKEN"
 
 
+@takes(*options.SHARED)
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")] = 8642,
@@ -58,24 +39,8 @@ def serve(
     deadline: Annotated[float, typer.Option(min=0.001, help="Seconds of work on one request.")] = 300.0,
     grace: Annotated[float, typer.Option(min=0, help="Seconds for what is under way when it has to stop.")] = 20.0,
     log_texts: Annotated[bool, typer.Option("--log-texts", help="Write the texts of requests to the log.")] = False,
-    closed_book: ClosedBook = False,
-    strategy: StrategyOption = "branches",
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    api_key: ApiKey = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
-    max_steps: MaxSteps = None,
-    max_tokens: MaxTokens = None,
-    max_seconds: MaxSeconds = None,
-    concurrency: Concurrency = None,
-    no_reflect: NoReflect = False,
-    sandbox: SandboxOption = "auto",
-    search: SearchOption = "auto",
-    index: IndexOption = None,
-    fetch_pages: FetchPages = False,
-    max_queries: MaxQueries = None,
-    tools: ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Answer over HTTP what detect, check, claims and runs answer here, and serve a page that shows it.
 
@@ -95,15 +60,9 @@ def serve(
         "grace": grace, "log_texts": log_texts,
     }  # fmt: skip
     with closing(run.open_socket(ServerSettings(**given))) as listening:
-        wanted = AgentOptions(
-            model=model, base_url=base_url, api_key=api_key, strategy=strategy, closed_book=closed_book, max_steps=max_steps,
-            max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, reflect=not no_reflect, sandbox=sandbox,
-            search=search, index=index, fetch_pages=fetch_pages, max_queries=max_queries, tools=tuple(tools or ()),
-            adapter=options.chosen_adapter(adapter, no_adapter),
-        )  # fmt: skip
         found, running = _model(wanted, max_running)
         agent = options.make_agent(wanted, found)
-        if concurrency is None:
+        if wanted.concurrency is None:
             agent.concurrency = min(agent.concurrency, SENTENCES)
         run.serve(agent, ServerSettings(**given, running=running), listening)
 
