@@ -4,13 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from haluagent.tools import default_registry
 
 from haluagent import HaluAgent, wire
 from haluagent.models import EmbeddedModel
 from haluagent.protocols import Message
-from haluagent.segment import split
-from haluagent.task import make_task
 from haluagent.types import Language
 
 ITEMS: list[tuple[Language, str, str, str | None]] = [
@@ -23,14 +20,31 @@ ITEMS: list[tuple[Language, str, str, str | None]] = [
 ]
 
 
-def openings(model: Any) -> list[list[Message]]:
-    """The first turn of each sentence of the items, as a branch opens."""
-    registry = default_registry()
-    found = []
-    for language, question, response, reference in ITEMS:
-        task = make_task(question, response, reference, language, split(response), registry, model)
-        found += [task.messages(sentence) for sentence in task.sentences]
-    return found
+class Nothing:
+    """A search that finds nothing."""
+
+    name = "nothing"
+
+    async def search(self, query: str, count: int = 5, language: str = "en") -> list[Any]:
+        return []
+
+
+def openings(recorder: Any) -> list[list[Message]]:
+    """The first turns of the branches of the items, as the agent puts them to a model."""
+    with HaluAgent(recorder, search=Nothing(), sandbox=None, reflect=False) as agent:
+        for language, question, response, reference in ITEMS:
+            agent.detect(question, response, reference, language)
+    turns = [messages for messages in recorder.seen if [one["role"] for one in messages] == ["system", "user"]]
+    return list({one[1]["content"]: one for one in turns if offered(one)}.values())
+
+
+def offered(messages: list[Message]) -> list[str]:
+    """The tools that the last line of a conversation names; none where it is no turn."""
+    last = messages[-1]["content"].rpartition("\n")[2]
+    for mark, between in (("Offered here: ", ", "), ("这里可用：", "、")):
+        if last.startswith(mark):
+            return last.removeprefix(mark).split(between)
+    return []
 
 
 @pytest.mark.engine
@@ -40,19 +54,22 @@ def test_the_default_model_is_taught(engine_model: Any) -> None:
 
 
 @pytest.mark.engine
-def test_turns_need_no_grammar_to_be_calls(engine_model: Any) -> None:
-    """The base model without examples writes prose here; what was taught is a thought and a call of a tool that exists."""
-    names = {item.name for item in default_registry()}
+def test_turns_need_no_grammar_to_be_calls(scripted: Any, engine_model: Any) -> None:
+    """The base model without examples writes prose here; what was taught is a thought and a call of a tool that is offered."""
+    recorder = scripted(lambda messages: "ACTION: get_answer()", choose=0.5)
+    recorder.taught = engine_model.taught
+    conversations = openings(recorder)
 
     async def turns(model: Any, most: int) -> list[str]:
         stop = ["\n" + mark.strip() for mark in wire.OBSERVATION.values()]
-        written = [await model.generate(messages, stop=stop, max_tokens=120) for messages in openings(engine_model)[:most]]
+        written = [await model.generate(messages, stop=stop, max_tokens=120) for messages in conversations[:most]]
         return [generation.text for generation in written]
 
-    taught = asyncio.run(turns(engine_model, 14))
-    assert len(taught) == 14
-    assert all(wire.parse(text).call.name in names for text in taught), "\n".join(taught)
-    assert all(text.count("\n") == 1 for text in taught), "\n".join(taught)
+    taught = asyncio.run(turns(engine_model, len(conversations)))
+    assert len(taught) > 9
+    for text, messages in zip(taught, conversations, strict=True):
+        assert wire.parse(text).call.name in offered(messages), "\n".join([messages[-1]["content"], text])
+        assert text.count("\n") == 1
     base = asyncio.run(turns(engine_model.untaught(), 3))  # they are long
     assert sum(one != other for one, other in zip(taught, base, strict=False)) > 1
     assert sum(map(len, taught[:3])) < sum(map(len, base))
