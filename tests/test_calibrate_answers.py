@@ -36,9 +36,16 @@ def problems(directory: Path, count: int = 6) -> Path:
 
 def test_the_fit_says_that_an_agreeing_formula_speaks_for_an_answer() -> None:
     curve = answers.fit(rows())
-    none = 1 / (1 + math.exp(-curve.intercept))
+    none = 1 / (1 + math.exp(-(curve.intercept + curve.rivals)))
     many = 1 / (1 + math.exp(-(curve.intercept + curve.agrees + curve.agrees_more)))
     assert none > 0.6 > 0.4 > many
+
+
+def test_formulas_that_all_differ_say_nothing() -> None:
+    """At the mean of what the model judges it is one half, also where most such answers were wrong."""
+    curve = answers.fit(rows())
+    usual = sum(row["judged"] for row in rows()) / 40
+    assert curve.intercept + curve.judged * usual == pytest.approx(0.0)
 
 
 def test_the_report_counts_by_agreement_and_ends_with_a_piece_of_a_card() -> None:

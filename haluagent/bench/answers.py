@@ -9,6 +9,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from ..calibration import ProblemCurve
@@ -74,10 +75,14 @@ async def _judge(item: Item, model: Model) -> Row:
 
 
 def fit(rows: Sequence[Row]) -> ProblemCurve:
-    """The curve that fits the rows. Raises ValueError where all have one label."""
+    """The curve that fits the rows, but for one case: where no formula gives the answer, and no two agree on another one, the
+    problem is too hard for the model, which says nothing about the answer. That is put at even odds, whatever it was in the
+    rows. Raises ValueError where all have one label."""
     features = [_features(row) for row in rows]
     intercept, judged, agrees, more, rivals = logistic(features, [row["wrong"] for row in rows])
-    return ProblemCurve(intercept=intercept, judged=judged, agrees=agrees, agrees_more=more, rivals=rivals)
+    even = -judged * fmean(row["judged"] for row in rows)
+    taken = intercept - even
+    return ProblemCurve(intercept=even, judged=judged, agrees=agrees + taken, agrees_more=more, rivals=rivals + taken)
 
 
 def _features(row: Row) -> list[float]:
