@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from haluagent.bench import answers
+from haluagent.bench.fit import logistic
 from haluagent.calibration import EMBEDDED
 from haluagent.errors import ConfigError
 from haluagent.protocols import Message
@@ -19,7 +20,7 @@ def rows(model: str = "m") -> list[dict[str, Any]]:
     """40 answers: wrong where no formula agrees, but for one in five."""
     return [
         {"id": str(n), "group": f"g{n // 2}", "model": model, "wrong": (n % 2 == 1) != (n % 5 == 0), "judged": 0.3 * (n % 3),
-         "formulas": 4, "agreeing": 0 if n % 2 else 3, "rivals": 3 if n % 4 == 1 else 1}
+         "formulas": 4, "agreeing": 0 if n % 2 else 1 + n % 3, "rivals": 3 if n % 4 in (0, 1) else 1}
         for n in range(40)
     ]  # fmt: skip
 
@@ -48,10 +49,18 @@ def test_formulas_that_all_differ_say_nothing() -> None:
     assert curve.intercept + curve.judged * usual == pytest.approx(0.0)
 
 
+@pytest.mark.parametrize(("agreeing", "rivals"), [(0, 2), (1, 2), (2, 1)])
+def test_what_formulas_say_stays_as_it_was_fitted(agreeing: int, rivals: int) -> None:
+    fitted = logistic([answers._features(row) for row in rows()], [row["wrong"] for row in rows()])
+    row = {"judged": 0.2, "agreeing": agreeing, "rivals": rivals}
+    odds = fitted[0] + sum(weight * value for weight, value in zip(fitted[1:], answers._features(row), strict=True))
+    assert answers._probability(row, answers.fit(rows())) == pytest.approx(1 / (1 + math.exp(-odds)))
+
+
 def test_the_report_counts_by_agreement_and_ends_with_a_piece_of_a_card() -> None:
     text = answers.report(rows(), EMBEDDED.problem)
     assert "40 answers to word problems, 20 of them wrong." in text
-    assert "| none | 20 | 16 |" in text and "| one | 0 | 0 |" in text and "| more | 20 | 4 |" in text
+    assert "| none | 20 | 16 |" in text and "| one | 7 | 2 |" in text and "| more | 13 | 2 |" in text
     written = json.loads(text.split("```json\n")[1].split("\n```")[0])
     assert set(written["calibration"]["problem"]) == {"intercept", "judged", "agrees", "agrees_more", "rivals"}
 
@@ -80,6 +89,9 @@ def test_judging_goes_on_where_it_was_and_refuses_another_model(scripted: Any, t
     found = answers.run(model, items, out, progress=lambda line: None)
     assert [row["id"] for row in found] == [item.id for item in items]
     assert [row["agreeing"] > 0 for row in found] == [not item.gold for item in items]
+    changed = [items[0].model_copy(update={"response": "It is 1."}), *items[1:]]
+    with pytest.raises(ConfigError, match="other answers to these problems"):
+        answers.run(model, changed, out, progress=lambda line: None)
     out.write_text(out.read_text().replace(f'"{model.name}"', '"other"'))
     with pytest.raises(ConfigError, match="holds judgements of other"):
         answers.run(model, items, out, progress=lambda line: None)

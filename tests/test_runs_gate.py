@@ -84,6 +84,7 @@ def test_the_mean_counts_critical_claims_twice_and_a_bad_claim_is_still_revised(
         ("Priya Nair", ["Omar Diaz", "Omar Diaz", "not stated"], 0.0, True),
         ("Priya Nair", ["the reference", "name; status", "not stated"], 0.0, False),
         ("Priya Nair", ["Omar Diaz", "Omar Diaz", "priya nair"], 1 / 3, True),
+        ("Priya Nair", ["Omar Diaz", "Omar Diaz", "priya"], 1 / 3, True),
         ("李梅", ["王强", "王强", "没有提到"], 0.0, True),
         ("yes", ["No", "no.", "yes"], 1 / 3, True),
         ("yes", ["maybe", "no.", "unclear"], 0.0, False),

@@ -79,11 +79,23 @@ def test_an_empty_file_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert code == 2 and "empty.jsonl" in err and len(err.splitlines()) == 1
 
 
+def test_an_item_that_was_changed_is_not_taken_for_one_that_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = tmp_path / "made.jsonl"
+    said(capsys, "build", "--items", write(tmp_path / "items.jsonl", ITEM), "--out", made, "--sandbox", "none")
+    before = made.read_bytes()
+    changed = write(tmp_path / "items.jsonl", ITEM | {"response": "Mary Ellis built it."})
+    code, _, err = said(capsys, "build", "--items", changed, "--out", made, "--sandbox", "none")
+    assert code == 2 and "has another item under the id mine:1:right" in err and len(err.splitlines()) == 1
+    assert made.read_bytes() == before
+
+
 def test_a_file_is_not_filtered_into_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path / "made.jsonl", {})
     code, _, err = said(capsys, "filter", file, "--out", file)
     assert code == 2 and "is the file that is read" in err
-    assert file.read_text(encoding="utf-8") == "{}\n"
+    earlier = write(tmp_path / "earlier.jsonl", {})
+    assert said(capsys, "filter", file, "--out", earlier, "--beyond", earlier)[0] == 2
+    assert file.read_text(encoding="utf-8") == earlier.read_text(encoding="utf-8") == "{}\n"
 
 
 def test_a_trajectory_that_is_not_there_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,9 +43,11 @@ def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
 
 def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str], None] = print) -> list[Row]:
     """Judge the answers that `out` does not hold yet, one JSON line each, and return all of them. Raises ConfigError where
-    `out` is of another model, ModelError where the endpoint failed."""
+    `out` is of another model or of other answers, ModelError where the endpoint failed."""
     rows = recorded(out, model)
-    done = {row["id"] for row in rows}
+    done = {row["id"]: row.get("response") for row in rows}
+    if any(done.get(item.id, item.response) != item.response for item in items):
+        raise ConfigError(f"{out} holds judgements of other answers to these problems: name another file with --out")
 
     async def go() -> None:
         with Journal(out) as journal:
@@ -69,20 +71,21 @@ async def _judge(item: Item, model: Model) -> Row:
     )
     look = await look_at(context)
     return {
-        "id": item.id, "group": item.group, "model": model.name, "wrong": item.gold, "judged": log_odds(look.judged),
-        "formulas": len(look.formulas), "agreeing": len(look.agreeing), "rivals": look.rivals,
+        "id": item.id, "group": item.group, "response": item.response, "model": model.name, "wrong": item.gold,
+        "judged": log_odds(look.judged), "formulas": len(look.formulas), "agreeing": len(look.agreeing), "rivals": look.rivals,
     }  # fmt: skip
 
 
 def fit(rows: Sequence[Row]) -> ProblemCurve:
-    """The curve that fits the rows, but for one case: where no formula gives the answer, and no two agree on another one, the
-    problem is too hard for the model, which says nothing about the answer. That is put at even odds, whatever it was in the
-    rows. Raises ValueError where all have one label."""
+    """The curve that fits the rows, but for one thing: where no formula gives the answer, and no two agree on another one, the
+    problem is too hard for the model, which says nothing about the answer. That is put at even odds, for a usual judgement,
+    whatever it was in the rows. What it had goes to `rivals`, and where several formulas agree on the answer comes off again:
+    so none or one that agrees beside rivals, and several without, stay as fitted. Raises ValueError where all have one label."""
     features = [_features(row) for row in rows]
     intercept, judged, agrees, more, rivals = logistic(features, [row["wrong"] for row in rows])
     even = -judged * fmean(row["judged"] for row in rows)
-    taken = intercept - even
-    return ProblemCurve(intercept=even, judged=judged, agrees=agrees + taken, agrees_more=more, rivals=rivals + taken)
+    moved = intercept - even
+    return ProblemCurve(intercept=even, judged=judged, agrees=agrees, agrees_more=more + moved, rivals=rivals + moved)
 
 
 def _features(row: Row) -> list[float]:

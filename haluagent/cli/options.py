@@ -113,8 +113,12 @@ def takes(*names: str, **otherwise: Any) -> Callable[[Callable[..., None]], Call
     """Give a command some of the shared options, after its own; its parameter `wanted` is what they say, as `AgentOptions`.
 
     `otherwise` is what an option is where it is not given, or what is so in any case where the command does not take that
-    option. Raises ConfigError, before the command begins, where options exclude each other.
+    option. Raises ValueError for a name that is not shared; the command raises ConfigError, before it begins, where options
+    exclude each other.
     """
+
+    if unknown := {*names, *otherwise} - SHARED.keys():
+        raise ValueError(f"no shared option is called {', '.join(sorted(unknown))}")
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
         own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "wanted"]

@@ -57,6 +57,7 @@ def sft(
 
     if full and rank:
         raise ConfigError("--full teaches all weights: leave --rank away")
+    _check_form(adapter, rank=rank, alpha=alpha, targets=targets, dropout=dropout)
     chosen = _settings(
         preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=0 if full else rank, alpha=alpha, targets=targets,
         dropout=dropout, choice_weight=choice_weight, seed=seed, save_every=save_every,
@@ -90,6 +91,7 @@ def dpo(
     """Teach a model to prefer branches that ended right over those that did not."""
     from haluagent.train.dpo import train
 
+    _check_form(adapter, rank=rank, alpha=alpha, targets=targets, dropout=dropout)
     chosen = _settings(
         preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=rank, alpha=alpha, targets=targets,
         dropout=dropout, seed=seed, save_every=save_every, gradient_checkpointing=gradient_checkpointing,
@@ -127,6 +129,14 @@ def export(
     conversations = checks.conversations_of(list(records.read(prompts)))
     trained_on = base or read_config(adapter)["base_model_name_or_path"]
     typer.echo(checks.judge(checks.check(trained_on, written.peft, weights, written.gguf, conversations, tokens)))
+
+
+def _check_form(adapter: Path | None, **form: float | str | None) -> None:
+    """Raises ConfigError where a training is to go on from an adapter in another form than it has."""
+    from haluagent.errors import ConfigError
+
+    if adapter and (given := [f"--{name}" for name, value in form.items() if value is not None]):
+        raise ConfigError(f"{', '.join(given)} is that of the adapter which is gone on from: leave it away")
 
 
 def _settings(preset: str, **changes: Any) -> "Settings":

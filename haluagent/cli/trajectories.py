@@ -77,7 +77,7 @@ def filter_(
     from haluagent.trajectories import records, stats
     from haluagent.trajectories.filter import keep
 
-    if out.resolve() == file.resolve():
+    if out.resolve() in (file.resolve(), beyond and beyond.resolve()):
         raise ConfigError(f"--out {out} is the file that is read: name another one")
     known = {one.group for one in _read(beyond)} if beyond else set()
     everything = [one for one in _read(file) if one.group not in known]

@@ -84,7 +84,7 @@ def _is_answer(answer: str, original: str) -> bool:
         return bool(find_days(answer) or find_clocks(answer))
     if find_numbers(original):
         return bool(find_numbers(answer))
-    if original.islower() or not original.isascii() or original.casefold() in answer.casefold():
+    if original.islower() or not original.isascii() or agrees(answer, original, "name", "en"):
         return True
     return any(map(str.isupper, answer))  # a name has a capital
 

@@ -30,7 +30,7 @@ def remember(out: Path, training: dict[str, Any]) -> None:
 def check_adapter(adapter: Path | None, rank: int) -> None:
     """Raises ConfigError where what a training is to start from is no adapter, or where all weights are taught."""
     if adapter is not None and rank == 0:
-        raise ConfigError("an adapter is gone on from, or all weights are taught: leave --full or --adapter away")
+        raise ConfigError("--full and the paper's presets teach all weights: leave them away to go on from an adapter")
     if adapter is not None and not (adapter / "adapter_config.json").is_file():
         raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
 

@@ -35,8 +35,8 @@ PLANS: dict[Language, tuple[str, ...]] = {
     "zh": ("我们一步一步来算。", "先弄清数量之间的关系，再列式计算。"),
     "en": ("We work it out step by step.", "First see how the amounts belong together, then calculate."),
 }
-_CLAUSES = re.compile(r"[，。；,;]|\.(?!\d)")
-_ASKS = re.compile(r"[?？几]|多少|\b(?:how|what|find)\b", re.IGNORECASE)
+_CLAUSES = re.compile(r"[，。；;]|[,.](?!\d)")
+_ASKS = re.compile(r"[?？几求]|多少|如果|\b(?:how|what|find|if|calculate|determine)\b", re.IGNORECASE)
 _END: dict[Language, str] = {"zh": "所以答案是{}。", "en": "So the answer is {}."}
 
 

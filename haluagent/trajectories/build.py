@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,15 +45,15 @@ async def build(
 
     Each item is sampled `samples` times, the first time without temperature. With `hint`, an item that no sample got right
     is tried once more by a teacher that is shown the gold label. What a model's failure ended is tried again the next time.
-    Raises ConfigError where `out` cannot be written or holds something else, where a service is not set up, and where there
-    are no lessons.
+    Raises ConfigError where `out` cannot be written or holds something else, or another item under the id of a lesson, where a
+    service is not set up, and where there are no lessons.
     """
     if not lessons:
         raise ConfigError("there are no items to make trajectories of")
     added = 0
     with TemporaryDirectory() as folder, Journal(out) as journal:
         first = teacher(lessons[0], 0)
-        done = _done(out, first.name)
+        done = _done(out, first.name, {lesson.id: lesson for lesson in lessons})
         index = await asyncio.to_thread(_index, lessons, Path(folder))
         agent = HaluAgent(first, search=None, sandbox=sandbox, concurrency=1)
         searching = agent.searching(index) if index else agent
@@ -80,14 +80,17 @@ async def build(
     return added
 
 
-def _done(out: Path, teacher: str) -> dict[tuple[str, int, bool], bool]:
+def _done(out: Path, teacher: str, lessons: Mapping[str, Lesson]) -> dict[tuple[str, int, bool], bool]:
     """The item, the sample and whether it was hinted of each trajectory of a teacher that need not be made again, with
-    whether it is right."""
-    return {
-        (one.id, one.sample, one.hinted): failing(one) is None
-        for one in read(out)
-        if one.teacher == teacher and (one.error is None or teacher == GoldTeacher.name)
-    }
+    whether it is right. Raises ConfigError where the file has another item under the name of one of the lessons."""
+    done = {}
+    for one in read(out):
+        lesson = lessons.get(one.id)
+        if lesson and (lesson.question, lesson.response, lesson.reference) != (one.question, one.response, one.reference):
+            raise ConfigError(f"{out} has another item under the id {one.id}: name another file with --out")
+        if one.teacher == teacher and (one.error is None or teacher == GoldTeacher.name):
+            done[one.id, one.sample, one.hinted] = failing(one) is None
+    return done
 
 
 async def run(
