@@ -13,7 +13,7 @@ from haluagent.tools._numbers import find_numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haluagent.calibration import EMBEDDED
+from haluagent.calibration import EMBEDDED, Calibration
 from haluagent.errors import ToolError
 from haluagent.protocols import Generation, Message
 from haluagent.types import Language, ToolResult
@@ -40,9 +40,10 @@ def check(scripted: Any, make_context: Any) -> Check:
 
     def check(
         formulas: Sequence[str], judged: float = 0.5, response: str = "There are 90 bottles.", language: Language = "en",
-        more: Sequence[str] = (),
+        more: Sequence[str] = (), calibration: Calibration = EMBEDDED,
     ) -> tuple[ToolResult, Any]:
         model = Sampling(lambda messages: "", choose=1 - judged)
+        model.calibration = calibration
         model.formulas, model.more = tuple(formulas), tuple(more)
         question = BOTTLES if language == "en" else BOTTLES_ZH
         context = make_context(question, response, language=language, model=model)
@@ -67,6 +68,14 @@ def test_formulas_that_agree_lower_the_probability_of_being_wrong(check: Check) 
 def test_that_none_agrees_raises_it(check: Check) -> None:
     assert wrong(check([WRONG] * SAMPLES, judged=0.5)[0]) > 0.5
     assert wrong(check([WRONG] * SAMPLES)[0]) == wrong(check([])[0])
+
+
+def test_a_model_whose_judgement_does_not_count_is_not_asked_for_it(check: Check) -> None:
+    asked = check([RIGHT] * SAMPLES)[1]
+    curve = EMBEDDED.problem.model_copy(update={"judged": 0.0})
+    result, spared = check([RIGHT] * SAMPLES, judged=0.99, calibration=EMBEDDED.model_copy(update={"problem": curve}))
+    assert (len(asked.seen), len(spared.seen)) == (2, 1)
+    assert result.label == "supported"
 
 
 @pytest.mark.parametrize("bad", ["15/0", "15*/6", "", "()", "9**9**9", "__import__('os')", "bottles", "x = 90"])

@@ -65,6 +65,17 @@ def test_the_report_counts_by_agreement_and_ends_with_a_piece_of_a_card() -> Non
     assert set(written["calibration"]["problem"]) == {"intercept", "judged", "agrees", "agrees_more", "rivals"}
 
 
+def test_a_judgement_that_tells_nothing_is_left_out_of_the_curve() -> None:
+    text = answers.report(rows(), EMBEDDED.problem)
+    fitted, without = (float(line.split("|")[3]) for line in text.splitlines() if "fitted to" in line or "without the" in line)
+    curve = json.loads(text.split("```json\n")[1].split("\n```")[0])["calibration"]["problem"]
+    assert (curve["judged"] == 0) is (without <= fitted)
+    telling = [row | {"judged": 2.0 if row["wrong"] else -2.0} for row in rows()]
+    curve = json.loads(answers.report(telling, EMBEDDED.problem).split("```json\n")[1].split("\n```")[0])["calibration"]["problem"]
+    assert curve["judged"] > 0.5
+    assert (answers.fit(rows(), judged=False).intercept, answers.fit(rows(), judged=False).judged) == (0.0, 0.0)
+
+
 def test_answers_are_made_in_twos_and_the_same_ones_each_time(tmp_path: Path) -> None:
     made = answers.make(problems(tmp_path), 4)
     assert made == answers.make(tmp_path, 4)

@@ -46,8 +46,9 @@ class Look:
     judged: float
 
 
-async def look_at(context: ToolContext) -> Look:
-    """Raises ToolError where the response states no number."""
+async def look_at(context: ToolContext, judge: bool = True) -> Look:
+    """Without `judge` the model is not asked for a judgement, which then is one half. Raises ToolError where the response
+    states no number."""
     numbers = final_answer(context.response)
     given = {number.value for number in find_numbers(context.question)}
     stated = [number for number in numbers if number.value not in given] or numbers
@@ -63,7 +64,7 @@ async def look_at(context: ToolContext) -> Look:
         rivals = max(others.values(), default=0)
         if agreeing or rivals > 1:
             break
-    return Look(stated, formulas, agreeing, rivals, await _judged_wrong(context))
+    return Look(stated, formulas, agreeing, rivals, await _judged_wrong(context) if judge else 0.5)
 
 
 async def check_answer(context: ToolContext) -> ToolResult:
@@ -72,10 +73,11 @@ async def check_answer(context: ToolContext) -> ToolResult:
 
     Raises ToolError where the response states no number.
     """
-    look = await look_at(context)
+    curve = calibration_of(context.model).problem
+    look = await look_at(context, judge=curve.judged != 0)
     agreeing, formulas = look.agreeing, look.formulas
     answer = agreeing[0][1] if agreeing else look.stated[-1]
-    wrong = _probability(look, calibration_of(context.model).problem)
+    wrong = _probability(look, curve)
     label: Label | None = None
     if agreeing and wrong < SUPPORTED:
         label = "supported"

@@ -76,16 +76,18 @@ async def _judge(item: Item, model: Model) -> Row:
     }  # fmt: skip
 
 
-def fit(rows: Sequence[Row]) -> ProblemCurve:
-    """The curve that fits the rows, but for one thing: where no formula gives the answer, and no two agree on another one, the
-    problem is too hard for the model, which says nothing about the answer. That is put at even odds, for a usual judgement,
-    whatever it was in the rows. What it had goes to `rivals`, and where several formulas agree on the answer comes off again:
-    so none or one that agrees beside rivals, and several without, stay as fitted. Raises ValueError where all have one label."""
-    features = [_features(row) for row in rows]
-    intercept, judged, agrees, more, rivals = logistic(features, [row["wrong"] for row in rows])
-    even = -judged * fmean(row["judged"] for row in rows)
+def fit(rows: Sequence[Row], judged: bool = True) -> ProblemCurve:
+    """The curve that fits the rows, with the model's judgement or by the formulas alone, but for one thing: where no formula
+    gives the answer, and no two agree on another one, the problem is too hard for the model, which says nothing about the
+    answer. That is put at even odds, for a usual judgement, whatever it was in the rows. What it had goes to `rivals`, and
+    where several formulas agree on the answer comes off again: so none or one that agrees beside rivals, and several without,
+    stay as fitted. Raises ValueError where all have one label."""
+    features = [_features(row)[0 if judged else 1 :] for row in rows]
+    intercept, *weights = logistic(features, [row["wrong"] for row in rows])
+    weight, agrees, more, rivals = weights if judged else [0.0, *weights]
+    even = -weight * fmean(row["judged"] for row in rows) if judged else 0.0
     moved = intercept - even
-    return ProblemCurve(intercept=even, judged=judged, agrees=agrees, agrees_more=more + moved, rivals=rivals + moved)
+    return ProblemCurve(intercept=even, judged=weight, agrees=agrees, agrees_more=more + moved, rivals=rivals + moved)
 
 
 def _features(row: Row) -> list[float]:
@@ -93,10 +95,11 @@ def _features(row: Row) -> list[float]:
 
 
 def report(rows: Sequence[Row], now: ProblemCurve) -> str:
-    """How good the present curve is, and one that was fitted to the other half of the problems; and the curve for all."""
+    """How good the present curve is, and two that were fitted to the other half of the problems, with the model's judgement and
+    without; and the better of these, fitted to all."""
     labels = [row["wrong"] for row in rows]
     half = {group: position % 2 for position, group in enumerate(sorted({row["group"] for row in rows}))}
-    halves = [fit([row for row in rows if half[row["group"]] != side]) for side in (0, 1)]
+    others = [[row for row in rows if half[row["group"]] != side] for side in (0, 1)]
     lines = [
         f"{len(rows)} answers to word problems, {sum(labels)} of them wrong.",
         "",
@@ -107,11 +110,17 @@ def report(rows: Sequence[Row], now: ProblemCurve) -> str:
         own = [row for row in rows if row["agreeing"] in wanted]
         lines.append(f"| {name} | {len(own)} | {sum(row['wrong'] for row in own)} |")
     lines += ["", "| curve | accuracy at one half | log loss |", "|---|---:|---:|"]
-    for name, curves in (("present", [now, now]), ("fitted to the other half", halves)):
+    losses = []
+    for name, curves in (
+        ("present", [now, now]),
+        ("fitted to the other half", [fit(own) for own in others]),
+        ("the same without the judgement", [fit(own, judged=False) for own in others]),
+    ):
         chances = [_probability(row, curves[half[row["group"]]]) for row in rows]
         right = sum((chance > 0.5) is label for chance, label in zip(chances, labels, strict=True)) / len(rows)
-        lines.append(f"| {name} | {100 * right:.1f} % | {log_loss(chances, labels):.3f} |")
-    text = json.dumps({"calibration": {"problem": fit(rows).model_dump()}}, indent=1)
+        losses.append(log_loss(chances, labels))
+        lines.append(f"| {name} | {100 * right:.1f} % | {losses[-1]:.3f} |")
+    text = json.dumps({"calibration": {"problem": fit(rows, judged=losses[1] < losses[2]).model_dump()}}, indent=1)
     return "\n".join([*lines, "", f"```json\n{text}\n```"])
 
 
