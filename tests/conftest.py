@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from haluagent.protocols import Choice, Generation, Message, ToolContext
+from haluagent.protocols import Choice, Generation, Message, SearchResult, ToolContext
 from haluagent.types import Language, Sentence, Usage
 
 
@@ -87,6 +87,20 @@ def no_search_of_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: py
     for variable in ("HALUAGENT_SEARCH", "HALUAGENT_SEARXNG_URL", "GOOGLE_API_KEY", "GOOGLE_CSE_ID", "SERPER_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HALUAGENT_INDEX", str(tmp_path_factory.getbasetemp() / "no-index.db"))
+
+
+class Nothing:
+    """A search that finds nothing."""
+
+    name = "nothing"
+
+    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+        return []
+
+
+@pytest.fixture
+def empty_search() -> Nothing:
+    return Nothing()
 
 
 @pytest.fixture

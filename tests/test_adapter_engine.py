@@ -20,18 +20,9 @@ ITEMS: list[tuple[Language, str, str, str | None]] = [
 ]
 
 
-class Nothing:
-    """A search that finds nothing."""
-
-    name = "nothing"
-
-    async def search(self, query: str, count: int = 5, language: str = "en") -> list[Any]:
-        return []
-
-
-def openings(recorder: Any) -> list[list[Message]]:
+def openings(recorder: Any, search: Any) -> list[list[Message]]:
     """The first turns of the branches of the items, as the agent puts them to a model."""
-    with HaluAgent(recorder, search=Nothing(), sandbox=None, reflect=False) as agent:
+    with HaluAgent(recorder, search=search, sandbox=None, reflect=False) as agent:
         for language, question, response, reference in ITEMS:
             agent.detect(question, response, reference, language)
     turns = [messages for messages in recorder.seen if [one["role"] for one in messages] == ["system", "user"]]
@@ -54,11 +45,11 @@ def test_the_default_model_is_taught(engine_model: Any) -> None:
 
 
 @pytest.mark.engine
-def test_turns_need_no_grammar_to_be_calls(scripted: Any, engine_model: Any) -> None:
+def test_turns_need_no_grammar_to_be_calls(scripted: Any, empty_search: Any, engine_model: Any) -> None:
     """The base model without examples writes prose here; what was taught is a thought and a call of a tool that is offered."""
     recorder = scripted(lambda messages: "ACTION: get_answer()", choose=0.5)
     recorder.taught = engine_model.taught
-    conversations = openings(recorder)
+    conversations = openings(recorder, empty_search)
 
     async def turns(model: Any, most: int) -> list[str]:
         stop = ["\n" + mark.strip() for mark in wire.OBSERVATION.values()]

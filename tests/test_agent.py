@@ -102,18 +102,11 @@ def test_a_call_about_another_sentence_is_refused(scripted: Any) -> None:
     assert by_sentence(detection) == {1: "supported", 2: "unverified"}
 
 
-def test_a_model_is_told_what_it_may_call_whenever_that_changes(scripted: Any) -> None:
+def test_a_model_is_told_what_it_may_call_whenever_that_changes(scripted: Any, empty_search: Any) -> None:
     """The system prompt lists every tool. A reference that decides nothing is offered no more; a search then is."""
-
-    class Nothing:
-        name = "nothing"
-
-        async def search(self, query: str, count: int = 5, language: str = "en") -> list[Any]:
-            return []
-
     calls = iter(['match(sentence=S1, context="reference")', 'web_search(sentence=S1, query="who")'])
     model = scripted(lambda messages: f"ACTION: {next(calls, 'get_answer()')}", choose=0.5)
-    with HaluAgent(model, search=Nothing()) as agent:
+    with HaluAgent(model, search=empty_search) as agent:
         agent.detect("Who came?", "Napoleon came home. Josephine waited there.", reference="It rained.")
     longest = max((one for one in model.seen if len(one) > 1 and "\nCheck S1: " in one[1]["content"]), key=len)
     told = [message["content"].rpartition("\n")[2] for message in longest if message["role"] == "user"]

@@ -9,7 +9,7 @@ from haluagent.tools._numbers import find_numbers
 
 from haluagent import HaluAgent
 from haluagent.events import Revised
-from haluagent.protocols import Message, SearchResult
+from haluagent.protocols import Message
 from haluagent.reflection import STEP, _is_step
 from haluagent.types import Detection, Label, Language
 
@@ -172,17 +172,8 @@ def test_what_a_step_is(language: Language, text: str, step: bool) -> None:
     assert _is_step(text, FRUIT[language], known) is step
 
 
-class Nothing:
-    """A search that finds nothing."""
-
-    name = "nothing"
-
-    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        return []
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_was_looked_up_is_no_step(scripted: Any, language: Language) -> None:
+def test_what_was_looked_up_is_no_step(scripted: Any, empty_search: Any, language: Language) -> None:
     """It is a statement about the world then, whatever words it has."""
     looked_up = {"en": "The length is longer than the width.", "zh": "长方形的长比宽长。"}[language]
 
@@ -195,7 +186,7 @@ def test_what_was_looked_up_is_no_step(scripted: Any, language: Language) -> Non
         return str(scripted.calculate(messages))
 
     found = []
-    for search in ("none", Nothing()):
+    for search in ("none", empty_search):
         with HaluAgent(scripted(say, choose=0.6), search=search) as agent:
             found.append(labels(agent.detect(RATIO[language], f"{looked_up} 7 * 5 = 35")))
     without, with_search = found

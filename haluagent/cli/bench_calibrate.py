@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from haluagent.cli.options import AdapterFile, NoAdapter, chosen_adapter
+from haluagent.cli.options import MODEL, AgentOptions, takes
 
 
+@takes(*MODEL)
 def calibrate(
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file of judgements, one JSON line a pair; continued if it exists.")] = None,
@@ -16,11 +17,8 @@ def calibrate(
         int | None, typer.Option(min=1, help="Judge answers to so many word problems instead, for the calculator.")
     ] = None,
     fit_only: Annotated[Path | None, typer.Option(help="Ask nothing: fit the judgements of this file again.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model; the embedded one by default.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Its key.")] = None,
-    adapter: AdapterFile = None,
-    no_adapter: NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Judge labelled pairs with a model, and print the curves of `match` that fit it, or with --answers those of the
     calculator. What cannot be fitted stays as it is in the calibration of the model's adapter."""
@@ -32,13 +30,13 @@ def calibrate(
     from ..models import resolve
 
     if answers is not None:
-        return _answers(data, out, answers, model, base_url, api_key, chosen_adapter(adapter, no_adapter))
-    file, named = fit_only or out, chosen_adapter(adapter, no_adapter)
+        return _answers(data, out, answers, wanted)
+    file = fit_only or out
     present = None
     if file is None or (fit_only is None and data is None):
         raise ConfigError("give --data and --out, or --fit-only with the file of an earlier run")
     if fit_only is None and data is not None:
-        chosen = resolve(model, base_url=base_url, api_key=api_key, adapter=named)
+        chosen = resolve(wanted.model, base_url=wanted.base_url, api_key=wanted.api_key, adapter=wanted.adapter)
         present = calibration_of(chosen)
         made = pairs.make(data, limit)
         every = [*made, *pairs.reasoned(made, limit // 2), *result_pairs.make(), *tool_pairs.make()]
@@ -46,12 +44,10 @@ def calibrate(
     if not file.is_file():
         raise ConfigError(f"{file} does not exist: give the file that `haluagent bench calibrate --out` wrote")
     rows = read_lines(file)
-    typer.echo(curve_report.report(rows, present or judging.calibration_of_rows(rows, named)))
+    typer.echo(curve_report.report(rows, present or judging.calibration_of_rows(rows, wanted.adapter)))
 
 
-def _answers(
-    data: Path | None, out: Path | None, limit: int, model: str | None, base_url: str | None, api_key: str | None, adapter: str | None
-) -> None:
+def _answers(data: Path | None, out: Path | None, limit: int, wanted: AgentOptions) -> None:
     from ..bench import answers
     from ..calibration import calibration_of
     from ..errors import ConfigError
@@ -59,6 +55,6 @@ def _answers(
 
     if data is None or out is None:
         raise ConfigError("give --data, the directory of the published sets, and --out, the file of judgements")
-    chosen = resolve(model, base_url=base_url, api_key=api_key, adapter=adapter)
+    chosen = resolve(wanted.model, base_url=wanted.base_url, api_key=wanted.api_key, adapter=wanted.adapter)
     rows = answers.run(chosen, answers.make(data, limit), out, progress=lambda line: typer.echo(line, err=True))
     typer.echo(answers.report(rows, calibration_of(chosen).problem))

@@ -116,12 +116,12 @@ def takes(*names: str, **otherwise: Any) -> Callable[[Callable[..., None]], Call
     option. Raises ValueError for a name that is not shared; the command raises ConfigError, before it begins, where options
     exclude each other.
     """
-
     if unknown := {*names, *otherwise} - SHARED.keys():
         raise ValueError(f"no shared option is called {', '.join(sorted(unknown))}")
 
     def give(command: Callable[..., None]) -> Callable[..., None]:
-        own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "wanted"]
+        written = signature(command, eval_str=True)
+        own = [one for one in written.parameters.values() if one.name != "wanted"]
         shared = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=otherwise.get(name, SHARED[name][1]), annotation=SHARED[name][0])
             for name in SHARED
@@ -133,7 +133,7 @@ def takes(*names: str, **otherwise: Any) -> Callable[[Callable[..., None]], Call
             said = {name: given.pop(name) for name in names}
             command(**given, wanted=_as_options(otherwise | said))
 
-        called.__signature__ = signature(command).replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+        called.__signature__ = written.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
         called.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}  # typer reads both
         return called
 
