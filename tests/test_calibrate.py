@@ -355,6 +355,8 @@ def command(scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> A
     """`haluagent bench calibrate` with a scripted model and these pairs."""
     monkeypatch.setattr("haluagent.models.config.resolve", lambda *args, **more: scripted(lambda messages: REASONS, choose=truthful))
     monkeypatch.setattr("haluagent.bench.pairs.make", lambda directory, limit: pairs(12)[: 8 * limit])
+    short = [pair.model_copy(update={"id": f"short {pair.id}"}) for pair in pairs(2) if pair.use == "answer"]
+    monkeypatch.setattr("haluagent.bench.pairs.short", lambda: short)
 
     def run(*arguments: str) -> Any:
         return CliRunner().invoke(app, ["bench", "calibrate", *arguments])
@@ -366,10 +368,10 @@ def test_the_whole_command(command: Any, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     result = command("--data", str(tmp_path), "--out", str(out), "--limit", "12")
     assert result.exit_code == 0, result.output
-    assert "| answer | en | 24 | " in result.stdout and "| search | en | match new | 12 | " in result.stdout
+    assert "| answer | en | 28 | " in result.stdout and "| search | en | match new | 12 | " in result.stdout
     assert "| search | en | web_search | 12 | 0 % | 0 % | 12 | 0 % | 0 % |" in result.stdout
-    assert "| answer | en | 24 | 24 | 1.000 | 100 % | 0 % | " in result.stdout
-    figures = next(line for line in result.stdout.splitlines() if line.startswith("| answer | en | 24")).split(" | ")
+    assert "| answer | en | 28 | 24 | 1.000 | 100 % | 0 % | " in result.stdout
+    figures = next(line for line in result.stdout.splitlines() if line.startswith("| answer | en | 28")).split(" | ")
     assert figures[5] == "1.000", "AUROC of a model that knows"
     assert "| reasons | en | 6 | " in result.stdout and "| results | zh | 98 | " in result.stdout
     assert printed(result.stdout).curve("answer", "en") != EMBEDDED.curve("answer", "en")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from haluagent.bench.claims import premise
-from haluagent.bench.pairs import USES, Pair, make
-from haluagent.bench.passages import Asked, Passage, Search
+from haluagent.bench.pairs import USES, Pair, make, short
+from haluagent.bench.passages import Asked, Passage, Search, roles
 from haluagent.bench.perturb import asks, names, replace_name, replace_number, shortened, statement
 from haluagent.bench.scores import auroc
 from haluagent.errors import ConfigError
@@ -96,6 +96,24 @@ def test_length_does_not_tell_truth(data: Path) -> None:
         for language in ("en", "zh"):
             own = [pair for pair in make(data, 40) if pair.use == use and pair.language == language]
             assert 0.35 < auroc([pair.wrong for pair in own], [len(pair.claim) for pair in own]) < 0.65
+
+
+def test_an_answer_beside_a_line_is_wrong_where_the_other_is_asked_for() -> None:
+    pairs = list(short())
+    assert len({pair.id for pair in pairs}) == len(pairs) > 50
+    assert len(set(Counter((pair.language, pair.wrong) for pair in pairs).values())) == 1
+    for passage in roles("haluagent.bench"):
+        own = [pair for pair in pairs if pair.group == passage.name]
+        assert len({pair.half for pair in own}) == 1 and {pair.reference for pair in own} == {passage.text}
+        for asked in passage.asked:
+            right, wrong = (pair.claim for pair in own if pair.question == asked.question)
+            assert asked.right in right and asked.wrong in wrong and asked.right not in wrong
+
+
+def test_no_line_is_both_taught_and_calibrated_on() -> None:
+    taught, judged = (roles(package) for package in ("haluagent.trajectories", "haluagent.bench"))
+    assert not {one.text for one in taught} & {one.text for one in judged}
+    assert not {asked.right for one in taught for asked in one.asked} & {asked.right for one in judged for asked in one.asked}
 
 
 def test_claims_of_one_passage_come_in_a_row(data: Path) -> None:

@@ -63,6 +63,17 @@ def test_right_and_wrong_lessons_are_made_in_twos(lessons: list[Lesson]) -> None
     assert sides and all(side == {"right", "wrong"} for side in sides.values())
 
 
+def test_of_a_line_with_two_roles_each_answer_is_right_once_and_wrong_once(lessons: list[Lesson]) -> None:
+    """Else the name alone would tell the label."""
+    sides: dict[str, Counter[tuple[str, bool | None]]] = {}
+    for lesson in (one for one in lessons if one.source == "roles"):
+        other = lesson.change.after if lesson.change else lesson.answer
+        sides.setdefault(lesson.group, Counter())[other, lesson.gold] += 1
+        assert all(other.lower() in text.lower() for text in (lesson.response, lesson.reference or ""))
+    assert len(sides) == 16
+    assert all(len(found) == 4 and set(found.values()) == {1} for found in sides.values())
+
+
 def test_of_a_passage_that_is_looked_up_either_all_is_in_the_index_or_the_answer_is_not(lessons: list[Lesson]) -> None:
     """Else the teacher would say of a text with the answer that it has none."""
     found: dict[str, Counter[bool | None]] = {}

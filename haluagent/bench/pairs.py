@@ -75,6 +75,17 @@ def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, in
             return
 
 
+def short(seed: int = SEED) -> Iterator[Pair]:
+    """Answers beside texts of a line, written for this (`roles.jsonl`): the answer to one question about a text is wrong
+    for the other. Without them the curves lean to what holds beside long passages."""
+    for number, passage in enumerate(passages.roles("haluagent.bench")):
+        for place, asked in enumerate(passage.asked):
+            name = f"{passage.name}:{place}"
+            two = claims.answer(passage.model_copy(update={"asked": (asked,)}), random.Random(f"{seed}:{name}"))
+            if two:
+                yield from _both(passage, name, "answer", two, number % 2)
+
+
 def reasoned(known: Sequence[Pair], limit: int) -> list[Pair]:
     """At most `limit` of the pairs for each language that a document decides, to be judged after reasons."""
     found: list[Pair] = []
@@ -101,18 +112,22 @@ def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> It
             "consistency": claims.consistency(passage, chance),
         }
     for use, two in made.items():
-        for wrong in (False, True) if two else ():
-            assert two is not None
-            yield Pair(
-                id=f"{passage.name}:{use}:{'wrong' if wrong else 'right'}",
-                group=passage.name,
-                language=passage.language,
-                use=use,
-                kind=two.kind,
-                question=two.question,
-                claim=two.wrong if wrong else two.right,
-                wrong=wrong,
-                half=half,
-                reference=two.reference,
-                before=two.before,
-            )
+        if two:
+            yield from _both(passage, passage.name, use, two, half)
+
+
+def _both(passage: Passage, name: str, use: Use, two: Two, half: int) -> Iterator[Pair]:
+    for wrong in (False, True):
+        yield Pair(
+            id=f"{name}:{use}:{'wrong' if wrong else 'right'}",
+            group=passage.name,
+            language=passage.language,
+            use=use,
+            kind=two.kind,
+            question=two.question,
+            claim=two.wrong if wrong else two.right,
+            wrong=wrong,
+            half=half,
+            reference=two.reference,
+            before=two.before,
+        )

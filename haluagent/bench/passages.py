@@ -5,6 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,17 @@ def load(directory: Path, language: Language) -> list[Passage]:
             if len(text) <= LONGEST[language]
         ]
     return passages
+
+
+def roles(package: str) -> list[Passage]:
+    """The texts of a line in a package's `roles.jsonl`, each with two questions: the answer to one is wrong for the other."""
+    found = []
+    for number, line in enumerate(files(package).joinpath("roles.jsonl").read_text(encoding="utf-8").splitlines()):
+        row = json.loads(line)
+        (first, right), (second, other) = row["asked"]
+        asked = (Asked(question=first, right=right, wrong=other), Asked(question=second, right=other, wrong=right))
+        found.append(Passage(name=f"roles:{number}", language=row["language"], text=row["text"], asked=asked))
+    return found
 
 
 class Search:

@@ -39,7 +39,7 @@ def calibrate(
         chosen = resolve(wanted.model, base_url=wanted.base_url, api_key=wanted.api_key, adapter=wanted.adapter)
         present = calibration_of(chosen)
         made = pairs.make(data, limit)
-        every = [*made, *pairs.reasoned(made, limit // 2), *result_pairs.make(), *tool_pairs.make()]
+        every = [*made, *pairs.short(), *pairs.reasoned(made, limit // 2), *result_pairs.make(), *tool_pairs.make()]
         judging.run(chosen, every, file, progress=lambda line: typer.echo(line, err=True))
     if not file.is_file():
         raise ConfigError(f"{file} does not exist: give the file that `haluagent bench calibrate --out` wrote")

@@ -26,7 +26,7 @@ def build(
     samples: Annotated[int, typer.Option(min=1, help="Samples an item; those after the first with --temperature.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = 0.7,
     hint: Annotated[bool, typer.Option("--hint", help="Show the gold label to the teacher where no sample was right.")] = False,
-    scale: Annotated[float, typer.Option(min=0.0, help="How many items of --data: 1 is about 2,400.")] = 1.0,
+    scale: Annotated[float, typer.Option(min=0.0, help="How many items of --data: 1 is about 2,500.")] = 1.0,
     without: Annotated[list[str] | None, typer.Option(help="Leave this source out; may be given several times.")] = None,
     sandbox: SandboxOption = "auto",
     model: Annotated[str | None, typer.Option(help="The teacher's model; the embedded one by default.")] = None,

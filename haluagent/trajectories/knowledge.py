@@ -53,6 +53,14 @@ def lessons(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
             yield from chance.choice((_looked_up, _longer))(passage, two, chance)
 
 
+def roles(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
+    """What is made of a short text that has two answers, each wrong where the other is asked for."""
+    for number, asked in enumerate(passage.asked):
+        two = Two(asked, asked.right, asked.wrong, Change(kind="answer", before=asked.right, after=asked.wrong))
+        stated, bare, *_ = _phrased(two, passage.language, chance)
+        yield from _single(passage, chance.choice((stated, bare)), str(number), index=False)
+
+
 def _twos(passage: Passage, chance: random.Random) -> Iterator[Two]:
     """The answers to at most two of the questions, each beside a wrong one of the same kind."""
     found = 0

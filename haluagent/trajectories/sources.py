@@ -21,7 +21,7 @@ from .records import Change, parse
 
 _Read = TypeVar("_Read")
 SEED = 5
-# Groups (passages, problems, …) of each source at --scale 1; about 2,400 trajectories.
+# Groups (passages, problems, …) of each source at --scale 1; about 2,500 trajectories.
 SIZES = {
     "halueval_qa_generated": 48,
     "cmrc2018_dev": 46,
@@ -34,6 +34,7 @@ SIZES = {
     "lengths": 6,
     "dates": 8,
     "translations": 36,
+    "roles": 16,
     "humaneval": 40,
 }
 _TRANSLATE: dict[Language, str] = {"en": "Translate this into English: {}", "zh": "请把这句话翻译成中文：{}"}
@@ -171,6 +172,13 @@ def _code(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
     return [lesson for lessons in read for lesson in lessons]
 
 
+def _roles(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
+    """Texts of a line, written for this, with two names or numbers and a question for each."""
+    known = passages.roles("haluagent.trajectories")
+    found = [one for language in passages.LANGUAGES for one in [one for one in known if one.language == language][:size]]
+    return [lesson for passage in found for lesson in knowledge.roles(passage, chance)]
+
+
 def _translations(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
     """Sentences written for this, with two right translations and one that says something else."""
     text = files("haluagent.trajectories").joinpath("translations.jsonl").read_text(encoding="utf-8")
@@ -227,5 +235,6 @@ _SOURCES: dict[str, Callable[[Path, int, random.Random], list[Lesson]]] = {
     "lengths": _lengths,
     "dates": _dates,
     "translations": _translations,
+    "roles": _roles,
     "humaneval": _code,
 }
