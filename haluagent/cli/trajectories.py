@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli.options import SandboxOption
+from haluagent.cli.options import MODEL, AgentOptions, takes
 
 if TYPE_CHECKING:
     from haluagent.trajectories.records import Trajectory
@@ -16,6 +16,7 @@ _File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
 
 
 @app.command()
+@takes("sandbox", *MODEL)
 def build(
     out: Annotated[Path, typer.Option(help="The file of trajectories; continued if it exists.")],
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
@@ -28,10 +29,8 @@ def build(
     hint: Annotated[bool, typer.Option("--hint", help="Show the gold label to the teacher where no sample was right.")] = False,
     scale: Annotated[float, typer.Option(min=0.0, help="How many items of --data: 1 is about 2,500.")] = 1.0,
     without: Annotated[list[str] | None, typer.Option(help="Leave this source out; may be given several times.")] = None,
-    sandbox: SandboxOption = "auto",
-    model: Annotated[str | None, typer.Option(help="The teacher's model; the embedded one by default.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Its key.")] = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Let the agent check labelled items with a teacher in the place of its model, and keep all that is said."""
     import asyncio
@@ -52,15 +51,17 @@ def build(
         lessons = sources.read_items(items)
     elif data is not None:
         lessons = sources.make(data, scale, without or ())
-    if (code := sum(lesson.kind == "code" for lesson in lessons)) and resolve_sandbox(sandbox) is None:
+    if (code := sum(lesson.kind == "code" for lesson in lessons)) and resolve_sandbox(wanted.sandbox) is None:
         typer.echo(f"{code} items are code and will be filtered away: {advice('en')}", err=True)
     chosen: building.Teacher
     if teacher == "gold":
         chosen = building.gold_teacher(item.name for item in default_registry())
     else:
-        chosen = building.model_teacher(resolve(model, base_url=base_url, api_key=api_key))
+        chosen = building.model_teacher(
+            resolve(wanted.model, base_url=wanted.base_url, api_key=wanted.api_key, adapter=wanted.adapter)
+        )
     made = building.build(
-        lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, sandbox=sandbox,
+        lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, sandbox=wanted.sandbox,
         progress=lambda text: typer.echo(text, err=True),
     )  # fmt: skip
     typer.echo(f"{asyncio.run(made):,} trajectories were added to {out}")
