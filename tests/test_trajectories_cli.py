@@ -58,6 +58,7 @@ def test_a_second_round_leaves_out_the_groups_of_the_first(tmp_path: Path, capsy
         (["build", "--out", "o"], "give --data, the directory of the published sets, or --items"),
         (["build", "--out", "o", "--data", ".", "--items", "i"], "give --data, the directory of the published sets, or --items"),
         (["build", "--out", "o", "--data", ".", "--without", "news"], "no source is called news"),
+        (["build", "--out", "o", "--data", ".", "--only", "news"], "no source is called news"),
         (["build", "--out", "o", "--data", "no-such-folder"], "does not exist: say with --data where"),
         (["build", "--out", "o", "--items", "none.jsonl"], "none.jsonl does not exist"),
         (["build", "--out", "o", "--items", "i", "--hint"], "--hint is for --teacher model"),

@@ -50,6 +50,8 @@ def test_there_are_lessons_of_every_kind_and_language(lessons: list[Lesson]) -> 
 def test_a_source_that_is_left_out_changes_no_other(data: Path, lessons: list[Lesson]) -> None:
     left = sources.make(data, SCALE, without=["translations", "dates"])
     assert left == [lesson for lesson in lessons if lesson.source not in ("translations", "dates")]
+    taken = sources.make(data, SCALE, only=["translations", "dates"])
+    assert taken == [lesson for lesson in lessons if lesson.source in ("translations", "dates")]
     with pytest.raises(ConfigError, match="no source is called wikipedia; known are halueval_qa_generated"):
         sources.make(data, SCALE, without=["wikipedia"])
 

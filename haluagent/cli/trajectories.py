@@ -29,6 +29,7 @@ def build(
     hint: Annotated[bool, typer.Option("--hint", help="Show the gold label to the teacher where no sample was right.")] = False,
     scale: Annotated[float, typer.Option(min=0.0, help="How many items of --data: 1 is about 2,500.")] = 1.0,
     without: Annotated[list[str] | None, typer.Option(help="Leave this source out; may be given several times.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Take this source and no other; may be given several times.")] = None,
     *,
     wanted: AgentOptions,
 ) -> None:
@@ -50,7 +51,7 @@ def build(
     if items is not None:
         lessons = sources.read_items(items)
     elif data is not None:
-        lessons = sources.make(data, scale, without or ())
+        lessons = sources.make(data, scale, without or (), only or ())
     if (code := sum(lesson.kind == "code" for lesson in lessons)) and resolve_sandbox(wanted.sandbox) is None:
         typer.echo(f"{code} items are code and will be filtered away: {advice('en')}", err=True)
     chosen: building.Teacher

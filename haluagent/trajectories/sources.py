@@ -68,17 +68,20 @@ def _problem(lesson: Lesson) -> str:
     return ""
 
 
-def make(directory: Path, scale: float = 1.0, without: Sequence[str] = (), seed: int = SEED) -> list[Lesson]:
+def make(
+    directory: Path, scale: float = 1.0, without: Sequence[str] = (), only: Sequence[str] = (), seed: int = SEED
+) -> list[Lesson]:
     """The lessons of the published files in a directory; the same for the same files, scale and seed.
 
-    `without` leaves sources out. Passages are taken from the end of the order whose beginning calibration uses, so that
-    what is calibrated was not taught. Raises ConfigError where a file is missing or cannot be read, or a source is unknown.
+    `without` leaves sources out, `only` all but those it names. Passages are taken from the end of the order whose beginning
+    calibration uses, so that what is calibrated was not taught. Raises ConfigError where a file is missing or cannot be read,
+    or a source is unknown.
     """
-    if unknown := set(without) - set(SIZES):
+    if unknown := {*without, *only} - set(SIZES):
         raise ConfigError(f"no source is called {', '.join(sorted(unknown))}; known are {', '.join(SIZES)}")
     made: list[Lesson] = []
     for name, size in SIZES.items():
-        if name not in without:
+        if name not in without and (not only or name in only):
             chance = random.Random(f"{seed}:{name}")
             made += _SOURCES[name](directory, max(1, round(size * scale)), chance)
     return list({lesson.id: lesson for lesson in made}.values())
