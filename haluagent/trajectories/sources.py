@@ -178,8 +178,11 @@ def _code(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
 def _roles(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
     """Texts of a line, written for this, with two names or numbers and a question for each."""
     known = passages.roles("haluagent.trajectories")
-    found = [one for language in passages.LANGUAGES for one in [one for one in known if one.language == language][:size]]
-    return [lesson for passage in found for lesson in knowledge.roles(passage, chance)]
+    made: list[Lesson] = []
+    for language in passages.LANGUAGES:
+        for passage in [one for one in known if one.language == language][:size]:
+            made += knowledge.roles(passage, chance)
+    return made
 
 
 def _translations(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
