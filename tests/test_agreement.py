@@ -1,7 +1,7 @@
 """How far a sentence agrees with the answer that a text gives by itself."""
 
 import pytest
-from haluagent.tools._agreement import agreement, answers_nothing, contained, says
+from haluagent.tools._agreement import adds, agreement, answers_nothing, contained, counted, says
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,35 @@ def test_a_sentence_that_says_more_has_the_answer() -> None:
     longer = "Orland Vess, a painter from Tarn, opened it in the summer with a speech."
     assert contained("Vess the painter", longer, "Who opened it?") == 1.0
     assert agreement("Vess the painter", longer, "Who opened it?") == 0.5
+
+
+TEXT = {"en": "Harlow Tower was built in 1834 by Mary Ellis.", "zh": "高塔由李明建造，王强出资。"}
+ASKED = {"en": "Who built Harlow Tower?", "zh": "高塔是谁建造的？"}
+
+
+@pytest.mark.parametrize(
+    ("language", "claim", "more"),
+    [
+        ("en", "Mary Ellis", False),
+        ("en", "Mary Ellis built Harlow Tower.", False),
+        ("en", "According to the sources, the correct answer to this question is Mary Ellis.", False),
+        ("en", "Mary Ellis built it, paid by her uncle.", True),
+        ("en", "It was Mary Ellis's husband.", True),
+        ("en", "It was Mary Ellis's tower.", False),
+        ("zh", "李明", False),
+        ("zh", "高塔是李明建造的。", False),
+        ("zh", "这个问题的正确答案应该是李明。", False),
+        ("zh", "李明和他的岳父", True),
+    ],
+)
+def test_what_a_claim_adds_to_an_answer_is_not_vouched_for_by_it(language: str, claim: str, more: bool) -> None:
+    own = {"en": "Mary Ellis", "zh": "李明"}[language]
+    assert adds(claim, f"{TEXT[language]} {ASKED[language]} {own}") is more
+    agrees = agreement(own, claim, ASKED[language])
+    assert agrees is not None and agrees > 0.4
+    assert counted(agrees, own, claim, ASKED[language], TEXT[language]) == (0.4 if more else agrees)
+
+
+def test_another_answer_speaks_against_a_claim_whatever_it_adds() -> None:
+    assert counted(0.0, "Mary Ellis", "John Carrick and his uncle", ASKED["en"], TEXT["en"]) == 0.0
+    assert counted(None, "", "John Carrick", ASKED["en"], TEXT["en"]) is None

@@ -205,6 +205,23 @@ def test_an_answer_given_anew_moves_the_judgement(scripted: Any, make_context: A
     assert "55%" in none.observation and none.observation.endswith((")", "）"))
 
 
+@pytest.mark.parametrize(
+    ("language", "answer", "added"),
+    [("en", "the Czech Republic", "the Czech Republic, beside a volcano"), ("zh", "捷克", "捷克，火山旁边")],
+)
+def test_an_answer_given_anew_does_not_vouch_for_what_is_added(
+    scripted: Any, make_context: Any, language: Language, answer: str, added: str
+) -> None:
+    curve = EMBEDDED.curve("answer", language)
+    even = 1 / (1 + math.exp(-(curve.lean + 0.2 / curve.slope)))  # where the curve says 55%
+
+    def label(response: str) -> str | None:
+        model = scripted(choose=believes(even), free=answer)
+        return call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)).label
+
+    assert (label(answer), label(added)) == ("supported", None)
+
+
 def test_one_sentence_of_several_is_not_answered_anew(scripted: Any, make_context: Any) -> None:
     model = scripted(choose=believes(0.99), free="Poland")
     assert "anew" not in call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).observation

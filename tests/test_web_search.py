@@ -108,6 +108,7 @@ def test_an_answer_that_agrees_lifts_a_doubtful_judgement_and_not_a_low_one(call
     found = Found(passage("The river Elbe flows through Dresden."))
     for agreeing, expected in (("the Elbe", label), ("not mentioned", None)):
         assert call(found, believed, "It is the Elbe.", agreeing)[0].label == expected
+    assert call(found, believed, "It is the Elbe, beside a volcano.", "the Elbe")[0].label is None
 
 
 def test_any_passage_may_support(call: Any) -> None:

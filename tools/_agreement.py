@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from difflib import SequenceMatcher
 
+from ._calibration import AGREEMENT_TURNS
 from ._numbers import find_numbers
 from ._words import words
 
@@ -16,6 +17,11 @@ _NOT_SAID = re.compile(
     r"(?:it is |是)?(?:(?:not|un)[ -]?(?:mention|stat|specif|given|known|provid|answer|clear|found|enough)|"
     r"no (?:answer|information|mention)|(?:没有|没|未|无|不)(?:说|提|知|详|明|给出|提供|相关|答案|信息))",
     re.IGNORECASE,
+)
+# What is said of an answer, whatever it is about.
+_OF_ANSWERS = (
+    "according answer correct correctly reference response question right source sources text true yes "
+    "这个问题的正确答案应该是，根据资料来源，参考文本，回答"
 )
 
 
@@ -34,6 +40,21 @@ def agreement(own: str, claim: str, question: str) -> float | None:
 def contained(own: str, claim: str, question: str) -> float | None:
     """`agreement` with a sentence that may say more: the share of the answer's words that it has."""
     return _measured(own, claim, question, lambda one, other: len(one & other) / len(one))
+
+
+def counted(agrees: float | None, own: str, claim: str, question: str, text: str) -> float | None:
+    """How far an answer's agreement counts for a claim beside a text. What a claim adds to the answer may be made up: where it
+    has words that neither the text nor the question has, the answer may speak against it and no longer for it."""
+    return min(agrees, AGREEMENT_TURNS) if agrees is not None and adds(claim, f"{text} {question} {own}") else agrees
+
+
+def adds(claim: str, known: str) -> bool:
+    """Whether a claim has words that are not known, beside those that only speak of an answer; of a Chinese pair, neither
+    character."""
+    known = f"{known} {_OF_ANSWERS}"
+    there, characters = words(known), set(known)
+    said = {word.removesuffix("'s") for word in words(claim)}
+    return any(word not in there and (word.isascii() or not set(word) & characters) for word in said)
 
 
 def _measured(own: str, claim: str, question: str, measure: Callable[[Words, Words], float]) -> float | None:

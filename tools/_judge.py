@@ -14,7 +14,7 @@ from ..prompts import conversation
 from ..protocols import Message, Model, ToolContext
 from ..tokens import clip
 from ..types import Evidence, Sentence, Span
-from ._agreement import agreement
+from ._agreement import agreement, counted
 from ._calibration import UNCALIBRATED, Judgement, agreed, judgement, log_odds
 from ._passages import missing_numbers, passage
 from ._words import words
@@ -68,7 +68,7 @@ async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: J
     supported, anew, agrees = judged.supported, "", None
     if wording_of(context) == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
-        agrees = agreement(anew, sentence.text, context.question)
+        agrees = counted(agreement(anew, sentence.text, context.question), anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing = tuple(await asyncio.to_thread(missing_numbers, sentence.claim, f"{known} {context.question}"))
     if missing and not judged.silent:

@@ -24,7 +24,6 @@ from ..registry import Registry
 from ..standalone import complete, judged_as_it_is
 from ..task import make_task
 from ..tools import default_registry
-from ..tools._agreement import agreement
 from ..tools._calibration import Judgement
 from ..tools._judge import ask, mentions, weigh, wording_of
 from ..tools._passages import missing_numbers
@@ -89,8 +88,7 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
         row["missing"] = missing_numbers(sentence.claim, text) if pair.use == "results" else []
     elif pair.reference:
         reading = await weigh(context, sentence, text, judged, text)
-        agrees = agreement(reading.anew, sentence.text, pair.question) if reading.anew else None
-        row |= {"anew": reading.anew, "agreement": agrees, "missing": reading.missing}
+        row |= {"anew": reading.anew, "agreement": reading.agrees, "missing": reading.missing}
         row["mentions"] = await mentions(context, None if wording == "answer" else sentence, text)
         row["found"] = (await web_search.run(context, sentence=sentence, query=pair.question)).label
     return row
