@@ -76,6 +76,7 @@ ASKED = {"en": "Who built Harlow Tower?", "zh": "高塔是谁建造的？"}
         ("en", "According to the sources, the correct answer to this question is Mary Ellis.", False),
         ("en", "Mary Ellis built it, paid by her uncle.", True),
         ("en", "It was Mary Ellis's husband.", True),
+        ("en", "Mary Ellis, in 1,834", False),
         ("en", "It was Mary Ellis's tower.", False),
         ("zh", "李明", False),
         ("zh", "高塔是李明建造的。", False),

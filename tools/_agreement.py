@@ -50,10 +50,10 @@ def counted(agrees: float | None, own: str, claim: str, question: str, text: str
 
 def adds(claim: str, known: str) -> bool:
     """Whether a claim has words that are not known, beside those that only speak of an answer; of a Chinese pair, neither
-    character."""
+    character. Numbers, which are written in more than one way, do not count (`missing_numbers` looks for them)."""
     known = f"{known} {_OF_ANSWERS}"
     there, characters = words(known), set(known)
-    said = {word.removesuffix("'s") for word in words(claim)}
+    said = {word.removesuffix("'s") for word in words(claim) if not word[0].isdigit()}
     return any(word not in there and (word.isascii() or not set(word) & characters) for word in said)
 
 
