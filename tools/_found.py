@@ -91,7 +91,7 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
         if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
             agrees = contained(anew, sentence.claim, context.question)
             likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
-            likeness = counted(likeness, anew, sentence.claim, context.question, readable)
+            likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, readable)
             supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
     missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported

@@ -68,7 +68,8 @@ async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: J
     supported, anew, agrees = judged.supported, "", None
     if wording_of(context) == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
-        agrees = counted(agreement(anew, sentence.text, context.question), anew, sentence.text, context.question, known)
+        agrees = agreement(anew, sentence.text, context.question)
+        agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing = tuple(await asyncio.to_thread(missing_numbers, sentence.claim, f"{known} {context.question}"))
     if missing and not judged.silent:
