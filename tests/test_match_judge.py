@@ -188,15 +188,19 @@ def test_a_bare_answer_is_compared_with_one_given_anew(
     assert response not in asked and "<response>" not in asked
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_an_answer_given_anew_moves_the_judgement(scripted: Any, make_context: Any, language: Language) -> None:
+def rather(language: Language) -> float:
+    """What a model believes of an answer of which the curve says 55 %."""
     curve = EMBEDDED.curve("answer", language)
     assert curve.familiar == 0
-    even = 1 / (1 + math.exp(-(curve.lean + 0.2 / curve.slope)))  # where the curve says 55%
+    return 1 / (1 + math.exp(-(curve.lean + 0.2 / curve.slope)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_answer_given_anew_moves_the_judgement(scripted: Any, make_context: Any, language: Language) -> None:
     free = {"en": ("The Czech Republic.", "Poland", ""), "zh": ("捷克", "波兰", "")}[language]
 
     def result(free: str) -> ToolResult:
-        model = scripted(choose=believes(even), free=free)
+        model = scripted(choose=believes(rather(language)), free=free)
         context = make_context(WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model)
         return call(context)
 
@@ -212,11 +216,8 @@ def test_an_answer_given_anew_moves_the_judgement(scripted: Any, make_context: A
 def test_an_answer_given_anew_does_not_vouch_for_what_is_added(
     scripted: Any, make_context: Any, language: Language, answer: str, added: str
 ) -> None:
-    curve = EMBEDDED.curve("answer", language)
-    even = 1 / (1 + math.exp(-(curve.lean + 0.2 / curve.slope)))  # where the curve says 55%
-
     def label(response: str) -> str | None:
-        model = scripted(choose=believes(even), free=answer)
+        model = scripted(choose=believes(rather(language)), free=answer)
         return call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)).label
 
     assert (label(answer), label(added)) == ("supported", None)

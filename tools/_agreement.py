@@ -45,7 +45,9 @@ def contained(own: str, claim: str, question: str) -> float | None:
 def counted(agrees: float | None, own: str, claim: str, question: str, text: str) -> float | None:
     """How far an answer's agreement counts for a claim beside a text. What a claim adds to the answer may be made up: where it
     has words that neither the text nor the question has, the answer may speak against it and no longer for it."""
-    return min(agrees, AGREEMENT_TURNS) if agrees is not None and adds(claim, f"{text} {question} {own}") else agrees
+    if agrees is None or agrees <= AGREEMENT_TURNS or not adds(claim, f"{text} {question} {own}"):
+        return agrees
+    return AGREEMENT_TURNS
 
 
 def adds(claim: str, known: str) -> bool:

@@ -5,11 +5,9 @@ without a model.
 """
 
 import asyncio
-import json
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -24,7 +22,7 @@ from ..runs.gate import acheck_run
 from ..runs.ground import language_of, user_text
 from ..runs.records import Action, AgentRun
 from ..types import Record, Usage
-from . import simple_prompt
+from . import packaged, simple_prompt
 from .cost import normalised_seconds
 from .scores import auroc
 
@@ -64,8 +62,7 @@ class RunRow(Record):
 
 def written() -> list[WrittenRun]:
     """The runs of the package."""
-    lines = files(__package__).joinpath("agent_runs.jsonl").read_text("utf-8").splitlines()
-    given = [json.loads(line) for line in lines]
+    given = packaged.rows("haluagent.bench", "agent_runs.jsonl")
     return [WrittenRun.model_validate(fields | {"run": parse(fields["run"], fields["id"])}) for fields in given]
 
 

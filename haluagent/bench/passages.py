@@ -5,13 +5,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
 from ..tools._words import words
 from ..types import Language, Record
+from . import packaged
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 LONGEST: dict[Language, int] = {"en": 800, "zh": 400}  # characters: two or three hundred tokens
@@ -60,8 +60,7 @@ def load(directory: Path, language: Language) -> list[Passage]:
 def roles(package: str) -> list[Passage]:
     """The texts of a line in a package's `roles.jsonl`, each with two questions: the answer to one is wrong for the other."""
     found = []
-    for number, line in enumerate(files(package).joinpath("roles.jsonl").read_text(encoding="utf-8").splitlines()):
-        row = json.loads(line)
+    for number, row in enumerate(packaged.rows(package, "roles.jsonl")):
         (first, right), (second, other) = row["asked"]
         asked = (Asked(question=first, right=right, wrong=other), Asked(question=second, right=other, wrong=right))
         found.append(Passage(name=f"roles:{number}", language=row["language"], text=row["text"], asked=asked))

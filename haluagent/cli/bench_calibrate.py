@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from haluagent.cli.options import MODEL, AgentOptions, takes
+from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
 
 
 @takes(*MODEL)
@@ -27,7 +27,6 @@ def calibrate(
     from ..calibration import calibration_of
     from ..errors import ConfigError
     from ..journal import read_lines
-    from ..models import resolve
 
     if answers is not None:
         return _answers(data, out, answers, wanted)
@@ -36,7 +35,7 @@ def calibrate(
     if file is None or (fit_only is None and data is None):
         raise ConfigError("give --data and --out, or --fit-only with the file of an earlier run")
     if fit_only is None and data is not None:
-        chosen = resolve(wanted.model, base_url=wanted.base_url, api_key=wanted.api_key, adapter=wanted.adapter)
+        chosen = make_model(wanted)
         present = calibration_of(chosen)
         made = pairs.make(data, limit)
         every = [*made, *pairs.short(), *pairs.reasoned(made, limit // 2), *result_pairs.make(), *tool_pairs.make()]
@@ -51,10 +50,9 @@ def _answers(data: Path | None, out: Path | None, limit: int, wanted: AgentOptio
     from ..bench import answers
     from ..calibration import calibration_of
     from ..errors import ConfigError
-    from ..models import resolve
 
     if data is None or out is None:
         raise ConfigError("give --data, the directory of the published sets, and --out, the file of judgements")
-    chosen = resolve(wanted.model, base_url=wanted.base_url, api_key=wanted.api_key, adapter=wanted.adapter)
+    chosen = make_model(wanted)
     rows = answers.run(chosen, answers.make(data, limit), out, progress=lambda line: typer.echo(line, err=True))
     typer.echo(answers.report(rows, calibration_of(chosen).problem))

@@ -146,6 +146,13 @@ def _as_options(said: dict[str, Any]) -> AgentOptions:
     return AgentOptions(adapter=adapter, reflect=reflect, tools=tools, **said)
 
 
+def make_model(options: AgentOptions) -> "Model":
+    """The model that the options say. Raises ConfigError where there is none."""
+    from haluagent.models import resolve
+
+    return resolve(options.model, base_url=options.base_url, api_key=options.api_key, adapter=options.adapter)
+
+
 def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgent":
     """An agent on `model`, or on what the options say. Raises ConfigError where no such agent can be made."""
     # Imported here, because `--help` must not wait for it.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli.options import MODEL, AgentOptions, takes
+from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
 
 if TYPE_CHECKING:
     from haluagent.trajectories.records import Trajectory
@@ -37,7 +37,6 @@ def build(
     import asyncio
 
     from haluagent.errors import ConfigError
-    from haluagent.models import resolve
     from haluagent.sandbox.choose import advice
     from haluagent.sandbox.choose import resolve as resolve_sandbox
     from haluagent.tools import default_registry
@@ -58,9 +57,7 @@ def build(
     if teacher == "gold":
         chosen = building.gold_teacher(item.name for item in default_registry())
     else:
-        chosen = building.model_teacher(
-            resolve(wanted.model, base_url=wanted.base_url, api_key=wanted.api_key, adapter=wanted.adapter)
-        )
+        chosen = building.model_teacher(make_model(wanted))
     made = building.build(
         lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, sandbox=wanted.sandbox,
         progress=lambda text: typer.echo(text, err=True),

@@ -56,8 +56,7 @@ def lessons(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
 def roles(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
     """What is made of a short text that has two answers, each wrong where the other is asked for."""
     for number, asked in enumerate(passage.asked):
-        two = Two(asked, asked.right, asked.wrong, Change(kind="answer", before=asked.right, after=asked.wrong))
-        stated, bare, *_ = _phrased(two, passage.language, chance)
+        stated, bare, *_ = _phrased(_two(asked, asked.right, asked.wrong), passage.language, chance)
         yield from _single(passage, chance.choice((stated, bare)), str(number), index=False)
 
 
@@ -68,7 +67,11 @@ def _twos(passage: Passage, chance: random.Random) -> Iterator[Two]:
         made = claims.answers_to(asked, passage, chance)
         if made and found < 2:
             found += 1
-            yield Two(asked, made[1], made[2], Change(kind="answer", before=made[1], after=made[2]))
+            yield _two(asked, made[1], made[2])
+
+
+def _two(asked: Asked, right: str, wrong: str) -> Two:
+    return Two(asked, right, wrong, Change(kind="answer", before=right, after=wrong))
 
 
 def _phrased(two: Two, language: Language, chance: random.Random) -> Iterator[Two]:

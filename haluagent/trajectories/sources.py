@@ -3,12 +3,11 @@
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..bench import claims, passages
+from ..bench import claims, packaged, passages
 from ..bench.pairs import SEED as CALIBRATION_SEED
 from ..bench.pairs import digest
 from ..bench.passages import Passage
@@ -187,9 +186,8 @@ def _roles(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
 
 def _translations(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
     """Sentences written for this, with two right translations and one that says something else."""
-    text = files("haluagent.trajectories").joinpath("translations.jsonl").read_text(encoding="utf-8")
     made: list[Lesson] = []
-    for number, row in enumerate(json.loads(line) for line in text.splitlines()):
+    for number, row in enumerate(packaged.rows("haluagent.trajectories", "translations.jsonl")):
         language = row["to"]
         if language not in passages.LANGUAGES or len(made) >= 2 * size:
             continue
