@@ -9,23 +9,35 @@ Importing the package loads no engine, prints nothing and writes nothing.
 """
 
 import importlib
-import os
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# In a checkout the rooms `tools`, `prompts` and `sandbox` stand beside this folder, not in it; Python started there
-# finds this folder before the installed package.
-_CHECKOUT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-if all(os.path.isfile(os.path.join(_CHECKOUT, *path)) for path in (("pyproject.toml",), ("tools", "match.py"))):
-    __path__.append(_CHECKOUT)
-
 if TYPE_CHECKING:
-    from .agent import HaluAgent, Limits
-    from .errors import ConfigError, FormatError, HaluAgentError, ModelError, SandboxError, SearchError, ToolError
-    from .protocols import Execution, Message, Model, Sandbox, SearchProvider, SearchResult, ToolContext, Translator
-    from .registry import Demo, Registry, Tool, tool
-    from .types import Detection, Evidence, MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
+    from haluagent.agent import HaluAgent, Limits
+    from haluagent.errors import (
+        ConfigError,
+        FormatError,
+        HaluAgentError,
+        ModelError,
+        SandboxError,
+        SearchError,
+        ToolError,
+    )
+    from haluagent.protocols import (
+        Execution,
+        Message,
+        Model,
+        Sandbox,
+        SearchProvider,
+        SearchResult,
+        ToolContext,
+        Translator,
+    )
+    from haluagent.tooling.definition import tool
+    from haluagent.tooling.registry import Registry
+    from haluagent.tooling.tool import Demo, Tool
+    from haluagent.types import Detection, Evidence, MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
 
 _HOMES = {
     "agent": ("HaluAgent", "Limits"),
@@ -35,7 +47,9 @@ _HOMES = {
     "protocols": (
         "Execution", "Message", "Model", "Sandbox", "SearchProvider", "SearchResult", "ToolContext", "Translator",
     ),
-    "registry": ("Demo", "Registry", "Tool", "tool"),
+    "tooling.definition": ("tool",),
+    "tooling.registry": ("Registry",),
+    "tooling.tool": ("Demo", "Tool"),
     "types": ("Detection", "Evidence", "MemoryEntry", "Sentence", "Step", "ToolCall", "ToolResult", "Usage"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -11,18 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from . import language as languages
-from .detection import Run, Strategy
-from .errors import ConfigError
-from .events import Answered, Event
-from .limits import Limits
-from .models import resolve
-from .protocols import Model, Sandbox, SearchProvider, Translator
-from .recheck import recheck
-from .registry import Registry, Tool
-from .services import SandboxName, make_services
-from .tools import default_registry
-from .types import Detection, Language
+from haluagent.detection.limits import Limits
+from haluagent.detection.pipeline import Run, Strategy
+from haluagent.detection.recheck import recheck
+from haluagent.errors import ConfigError
+from haluagent.events import Answered, Event
+from haluagent.models import resolve
+from haluagent.protocols import Model, Sandbox, SearchProvider, Translator
+from haluagent.text import language as languages
+from haluagent.tooling.registry import Registry
+from haluagent.tooling.services import SandboxName, make_services
+from haluagent.tooling.tool import Tool
+from haluagent.tools import default_registry
+from haluagent.types import Detection, Language
 
 __all__ = ["HaluAgent", "Limits"]
 

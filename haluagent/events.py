@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .types import Detection, MemoryEntry, Record, Sentence, Step, ToolCall
+from haluagent.types import Detection, MemoryEntry, Record, Sentence, Step, ToolCall
 
 
 class Found(Record):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypedDict, runtime_checkable
 
-from .types import Language, MemoryEntry, Record, Sentence, Usage
+from haluagent.types import Language, MemoryEntry, Record, Sentence, Usage
 
 Role = Literal["system", "user", "assistant"]
 

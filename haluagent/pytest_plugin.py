@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import pytest
 
 if TYPE_CHECKING:  # pytest loads this file in every run: nothing else is imported before it is used
-    from .agent import HaluAgent
-    from .faithfulness.records import Faithfulness, Mode
-    from .types import Detection
+    from haluagent.agent import HaluAgent
+    from haluagent.checks.faithfulness.records import Faithfulness, Mode
+    from haluagent.types import Detection
 
 __all__ = ["assert_faithful", "assert_no_hallucination", "haluagent_agent"]
 
@@ -43,7 +43,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 def haluagent_agent(request: pytest.FixtureRequest) -> "Iterator[HaluAgent]":
     """The agent of the session: the model of the command line, of the ini file, or else of the environment, as
     `haluagent.models.resolve` finds it. Its engine is loaded by the first check."""
-    from .agent import HaluAgent
+    from haluagent.agent import HaluAgent
 
     config = request.config
     model, base_url = (config.getoption(name) or config.getini(name) or None for name in ("haluagent_model", "haluagent_base_url"))
@@ -80,8 +80,8 @@ def assert_faithful(
     is given. Raises ConfigError where there is nothing to check or no model to check with, whatever `on_error` says.
     """
     __tracebackhide__ = True
-    from .faithfulness.check import check
-    from .integrations.outcome import check_choice
+    from haluagent.checks.faithfulness.check import check
+    from haluagent.integrations.outcome import check_choice
 
     check_choice("on_error", on_error, OnError)
     report = _checked(
@@ -112,7 +112,7 @@ def assert_no_hallucination(
     ConfigError where there is nothing to check or no model to check with, whatever `on_error` says.
     """
     __tracebackhide__ = True
-    from .integrations.outcome import check_choice, check_threshold, outcome_of
+    from haluagent.integrations.outcome import check_choice, check_threshold, outcome_of
 
     check_choice("on_error", on_error, OnError)
     check_choice("undecided", undecided, Undecided)
@@ -130,7 +130,7 @@ def assert_no_hallucination(
 def _checked(check: "Callable[[HaluAgent], T]", agent: "HaluAgent | None", on_error: OnError) -> T | None:
     """The report; None where the model failed before there was one, and that shall pass."""
     __tracebackhide__ = True
-    from .errors import ModelError
+    from haluagent.errors import ModelError
 
     try:
         return check(agent or _agent_of_the_session())
@@ -141,7 +141,7 @@ def _checked(check: "Callable[[HaluAgent], T]", agent: "HaluAgent | None", on_er
 
 
 def _agent_of_the_session() -> "HaluAgent":
-    from .errors import ConfigError
+    from haluagent.errors import ConfigError
 
     request = getattr(_running[-1], "_request", None) if _running else None
     if request is None:
@@ -160,7 +160,7 @@ def _not_checked(problem: str, on_error: OnError) -> None:
 
 
 def _unfaithful(report: "Faithfulness", threshold: float) -> str:
-    from .report import Line, evidence_text
+    from haluagent.report.lines import Line, evidence_text
 
     lines = [Line(("", f"not faithful to the documents: score {report.score:.2f}, threshold {threshold:.2f}"))]
     lines.append(Line(("", f"answer: {report.answer}"), indent=2))
@@ -172,7 +172,7 @@ def _unfaithful(report: "Faithfulness", threshold: float) -> str:
 
 
 def _hallucinated(report: "Detection", threshold: float | None) -> str:
-    from .report import entry_lines, verdict_line
+    from haluagent.report.lines import entry_lines, verdict_line
 
     doubtful = [entry for entry in report.sentences if entry.label in ("contradicted", "unverified")]
     lines = [line for entry in doubtful or report.sentences for line in entry_lines(entry, report.language)]

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ..protocols import Message, Role
+from haluagent.protocols import Message, Role
 
 _TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
 

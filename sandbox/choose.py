@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import ConfigError
-from ..types import Language, Record
-from .pooled import SPARE, PooledSandbox
+from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
+
+from haluagent.errors import ConfigError
+from haluagent.types import Language, Record
 
 if TYPE_CHECKING:
-    from .bubblewrap import BubblewrapSandbox
-    from .docker import DockerSandbox
+    from haluagent.sandbox.bubblewrap.backend import BubblewrapSandbox
+    from haluagent.sandbox.docker.backend import DockerSandbox
 
 Backend = Literal["docker", "bubblewrap"]
 Choice = Literal["auto", "docker", "bubblewrap", "none"]
@@ -69,10 +70,10 @@ def status() -> list[Status]:
 def _make(backend: Backend, spare: int = 0) -> "DockerSandbox | BubblewrapSandbox":
     # Imported here, because docker-py takes its time.
     if backend == "docker":
-        from .docker import DockerSandbox
+        from haluagent.sandbox.docker.backend import DockerSandbox
 
         return DockerSandbox(spare=spare)
-    from .bubblewrap import BubblewrapSandbox
+    from haluagent.sandbox.bubblewrap.backend import BubblewrapSandbox
 
     return BubblewrapSandbox(spare=spare)
 

@@ -6,12 +6,13 @@ import re
 from datetime import date as Day
 from fractions import Fraction
 
-from ..errors import FormatError, ToolError
-from ..protocols import ToolContext
-from ..registry import Demo, tool
-from ..types import Evidence, Label, Language, Sentence, Span, ToolResult
-from ._dates import Duration, FoundDate, find_dates, find_durations, find_weekdays, weekday_name
-from ._numbers import show
+from haluagent.errors import FormatError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.text.dates import Duration, FoundDate, find_dates, find_durations, find_weekdays, weekday_name
+from haluagent.text.numbers import show
+from haluagent.tooling.definition import tool
+from haluagent.tooling.tool import Demo
+from haluagent.types import Evidence, Label, Language, Sentence, Span, ToolResult
 
 CONFIDENCE = 0.98
 

@@ -1,57 +1,17 @@
 """`match`: a sentence compared with the reference, the question, or the rest of the response."""
 
-import asyncio
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
-from ..errors import ToolError
-from ..protocols import ToolContext
-from ..registry import Demo, tool
-from ..types import Label, Sentence, Span, ToolResult
-from ._equations import find_equations
-from ._instructions import without_orders
-from ._judge import WINDOW_TOKENS, Reading, Source, ask, weigh, wording_of
-from ._known import USUAL_CONSTANTS, foreign_numbers
-from ._passages import best_windows, quoted
-from ._words import words
+from haluagent.errors import ToolError
+from haluagent.judging.comparison import CLEAR, judge, result_of
+from haluagent.judging.judge import WINDOW_TOKENS, Source, ask
+from haluagent.judging.passages import best_windows
+from haluagent.protocols import ToolContext
+from haluagent.tooling.definition import tool
+from haluagent.tooling.tool import Demo
+from haluagent.types import Label, Sentence, ToolResult
 
 Where = Literal["question", "response", "reference"]
-
-WINDOWS = 3  # of a longer reference, the windows that share most with the sentence are read
-SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
-CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
-QUOTED = 0.95
-ABOUT = 0.6  # the share of a claim's words in a window that is about the same
-
-read_without_orders = lru_cache(maxsize=16)(without_orders)  # of a long reference it takes a second, and every sentence asks for it
-
-_OBSERVATION = {
-    "en": {
-        "supported": "the {where} supports this ({p:.0%})",
-        "contradicted": "the {where} does not support this ({p:.0%})",
-        None: "the {where} does not decide this ({p:.0%})",
-        "absent": "the reference says nothing about this",
-        "quoted": "the reference says this word for word",
-        "anew": "; asked anew, it gives: {answer}",
-        "number": "; {numbers} is not in it",
-        "unread": "; about {share:.0%} of it was read",
-    },
-    "zh": {
-        "supported": "{where}支持这句话（{p:.0%}）",
-        "contradicted": "{where}不支持这句话（{p:.0%}）",
-        None: "{where}不足以判定这句话（{p:.0%}）",
-        "absent": "参考资料没有提到这件事",
-        "quoted": "参考资料原文就是这样写的",
-        "anew": "；只看资料重新作答得到：{answer}",
-        "number": "；其中没有 {numbers}",
-        "unread": "；只读了其中约 {share:.0%}",
-    },
-}
-_WHERE = {
-    "en": {"question": "question", "response": "rest of the response", "reference": "reference"},
-    "zh": {"question": "问题", "response": "回复的其余部分", "reference": "参考资料"},
-}
 
 
 def _can_match(context: ToolContext, sentence: Sentence) -> bool:
@@ -111,95 +71,7 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
     (window,), _ = best_windows(source.text, sentence.claim, 1, WINDOW_TOKENS, tool_context.model.count_tokens)
     fits = await ask(tool_context, sentence, source.text[slice(*window)], "consistency")
     label: Label | None = "contradicted" if fits.calibrated and fits.supported <= CLEAR else None
-    return _result(tool_context, sentence, label, source, fits.supported, window)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How a sentence stands to the reference: `label` is None where that decides nothing, and `supported` in [0, 1] the
-    probability that the reference supports it. `read` are the windows that were read, all of it where `whole`, and
-    `place` the one that counts; `readable` is the reference without orders, at the same offsets.
-
-    What stands there word for word has no `reading`: it was not judged. `absent` where the two do not share a word.
-    """
-
-    label: Label | None
-    supported: float
-    place: Span
-    read: tuple[Span, ...]
-    readable: str
-    whole: bool = True
-    reading: Reading | None = None
-    absent: bool = False
-
-
-async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
-    """A sentence against the reference: any window that is read may support it, and the best must speak against it.
-
-    At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
-    support it, so where the reference was not read whole, "contradicted" takes a window that is about what the sentence
-    is about: one with most of its words.
-    Right sums of the sentence over its numbers are read with it, since they follow from it.
-    What stands in it word for word needs no judgement. Raises ToolError where there is no reference.
-    """
-    reference = context.reference
-    if reference is None:
-        raise ToolError("no reference was given; use another context or another tool")
-    readable = await asyncio.to_thread(read_without_orders, reference)  # a long one takes seconds
-    if span := quoted(sentence.text, reference):
-        return Comparison("supported", QUOTED, span, ((0, len(reference)),), readable)
-    about = f"{context.question} {sentence.claim}"
-    count = context.model.count_tokens
-    spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
-    sums = await asyncio.to_thread(_sums, sentence.claim, readable, context.question)
-    judged = [await ask(context, sentence, readable[slice(*span)] + sums, wording_of(context)) for span in spans]
-    best, place = max(zip(judged, spans, strict=True))
-    reading = await weigh(context, sentence, readable[slice(*place)] + sums, best, readable + sums)
-    label: Label | None = None
-    absent = False
-    if reading.supported > SUPPORTED:
-        label = "supported"
-    elif reading.supported < CONTRADICTED:
-        asked_of = about if wording_of(context) == "answer" else sentence.claim
-        absent = not words(asked_of) & await asyncio.to_thread(words, reference)
-        told = not any(one.silent for one in judged)
-        if not absent and told and (whole or _is_about(sentence.claim, reference, spans)):
-            label = "contradicted"
-    return Comparison(label, reading.supported, place, tuple(spans), readable, whole, reading, absent)
-
-
-async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
-    """What `compare` finds, in words. Raises as it does."""
-    found = await compare(context, sentence)
-    texts, reference = _OBSERVATION[context.language], context.reference or ""
-    source = Source("reference", reference)
-    if found.reading is None:
-        evidence = source.evidence(found.place, sentence.claim, QUOTED)
-        return ToolResult(
-            observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=found.read
-        )
-    if found.absent:
-        return ToolResult(observation=texts["absent"], read=found.read)
-    result = _result(context, sentence, found.label, source, found.supported, found.place)
-    note = texts["anew"].format(answer=found.reading.anew) if found.reading.anew else ""
-    note += texts["number"].format(numbers=", ".join(found.reading.missing)) if found.reading.missing else ""
-    if not found.whole and found.label != "supported":
-        share = sum(end - start for start, end in found.read) / len(reference)
-        note += texts["unread"].format(share=min(max(share, 0.01), 0.99))  # neither none of it nor all
-    return result.model_copy(update={"read": found.read, "observation": result.observation + note})
-
-
-def _sums(claim: str, text: str, question: str) -> str:
-    """The equations of a claim that hold and whose numbers stand in the text or the question, as lines to be read after it."""
-    right = [equation for equation in find_equations(claim) if equation.holds]
-    known = [one for one in right if not foreign_numbers(one.computed, [text, question], USUAL_CONSTANTS)]
-    return "".join(f"\n{one.computed} = {one.stated}" for one in known)
-
-
-def _is_about(claim: str, text: str, spans: list[Span]) -> bool:
-    """Whether one of the windows has most of the words of a claim."""
-    said = words(claim)
-    return any(len(said & words(text[slice(*span)])) >= ABOUT * len(said) for span in spans)
+    return result_of(tool_context, sentence, label, source, fits.supported, window)
 
 
 def _rest(context: ToolContext, sentence: Sentence) -> Source:
@@ -208,17 +80,3 @@ def _rest(context: ToolContext, sentence: Sentence) -> Source:
     if context.response[:start].strip():
         return Source("response", context.response[:start])
     return Source("response", context.response[end:], offset=end)
-
-
-def _result(
-    context: ToolContext, sentence: Sentence, label: Label | None, source: Source, supported: float, place: Span
-) -> ToolResult:
-    language = context.language
-    observation = _OBSERVATION[language][label].format(where=_WHERE[language][source.name], p=supported)
-    if label is None:
-        return ToolResult(observation=observation)
-    question = "" if source.name == "question" else context.question
-    evidence = source.evidence(place, sentence.claim, supported, question)
-    return ToolResult(
-        observation=observation, label=label, confidence=max(supported, 1 - supported), evidence=(evidence,)
-    )

@@ -1,10 +1,7 @@
 """`web_search`: a sentence checked against what a search finds: the user's own index, or a search engine."""
 
-from ..errors import QuotaExhausted, SearchError, SearchTimeout
-from ..protocols import SearchResult, ToolContext
-from ..registry import Demo, tool
-from ..types import Label, Sentence, ToolResult
-from ._found import (
+from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
+from haluagent.judging.found import (
     ABOUT_QUESTION,
     Found,
     asked_words,
@@ -15,7 +12,11 @@ from ._found import (
     text_of,
     worth_reading,
 )
-from ._words import words
+from haluagent.protocols import SearchResult, ToolContext
+from haluagent.text.words import words
+from haluagent.tooling.definition import tool
+from haluagent.tooling.tool import Demo
+from haluagent.types import Label, Sentence, ToolResult
 
 RESULTS = 5
 READ = 3  # passages that are judged, those first that are most about the sentence

@@ -2,11 +2,12 @@
 
 import re
 
-from ..errors import FormatError, ToolError
-from ..protocols import ToolContext
-from ..registry import Demo, tool
-from ..types import Evidence, Label, Language, Sentence, ToolResult
-from ._length import Requirement, Unit, length_requirement
+from haluagent.errors import FormatError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.text.lengths import Requirement, Unit, length_requirement
+from haluagent.tooling.definition import tool
+from haluagent.tooling.tool import Demo
+from haluagent.types import Evidence, Label, Language, Sentence, ToolResult
 
 __all__ = ["count", "length_requirement", "word_count"]
 

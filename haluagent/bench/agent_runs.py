@@ -12,19 +12,20 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..agent import HaluAgent
-from ..errors import ConfigError
-from ..journal import Journal, read_lines
-from ..limits import Budget, Meter
-from ..runs.evidence import evidence_of
-from ..runs.form import parse
-from ..runs.gate import acheck_run
-from ..runs.ground import language_of, user_text
-from ..runs.records import Action, AgentRun
-from ..types import Record, Usage
-from . import packaged, simple_prompt
-from .cost import normalised_seconds
-from .scores import auroc
+from haluagent.agent import HaluAgent
+from haluagent.batch.journal import Journal, read_lines
+from haluagent.bench.methods import simple_prompt
+from haluagent.bench.scoring.cost import normalised_seconds
+from haluagent.bench.scoring.scores import auroc
+from haluagent.checks.runs.answers.evidence import evidence_of
+from haluagent.checks.runs.answers.ground import language_of, user_text
+from haluagent.checks.runs.forms.reading import parse
+from haluagent.checks.runs.gate import acheck_run
+from haluagent.checks.runs.records import Action, AgentRun
+from haluagent.corpora import packaged
+from haluagent.detection.limits import Budget, Meter
+from haluagent.errors import ConfigError
+from haluagent.types import Record, Usage
 
 Figures = Sequence[tuple[str, str]]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from ..errors import ConfigError
-from ..types import Detection, Label, Language, Record, Usage
-from .items import Item
+from haluagent.bench.datasets.items import Item
+from haluagent.errors import ConfigError
+from haluagent.types import Detection, Label, Language, Record, Usage
 
 FORMAT = 1
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from pydantic import Field
 
-from .. import __version__
-from ..agent import HaluAgent
-from ..bulk import Bounds, Job, work
-from ..errors import ConfigError
-from ..journal import Journal
-from ..search.index import LocalIndex
-from ..types import Record
-from .datasets import find, load, passages
-from .items import Item
-from .methods import METHODS, NEEDS_REFERENCE, Method
-from .rows import About, Row, blank, read
+from haluagent import __version__
+from haluagent.agent import HaluAgent
+from haluagent.batch.journal import Journal
+from haluagent.batch.pool import Bounds, Job, work
+from haluagent.bench.datasets.items import Item
+from haluagent.bench.datasets.loading import find, load, passages
+from haluagent.bench.methods.registry import METHODS, NEEDS_REFERENCE, Method
+from haluagent.bench.rows import About, Row, blank, read
+from haluagent.errors import ConfigError
+from haluagent.search.index.local import LocalIndex
+from haluagent.types import Record
 
 DEFAULT: dict[str, Method] = {name: METHODS[name] for name in ("haluagent", "prompt")}
 

@@ -3,9 +3,9 @@
 import gzip
 from pathlib import Path
 
-from ..errors import ConfigError
-from ..types import Detection, Evidence, MemoryEntry, Step
-from .rows import Row, read
+from haluagent.bench.rows import Row, read
+from haluagent.errors import ConfigError
+from haluagent.types import Detection, Evidence, MemoryEntry, Step
 
 
 def strip(run: Path, out: Path) -> int:

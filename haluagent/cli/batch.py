@@ -29,8 +29,8 @@ def batch(
     Exit code: 0 all lines are in OUT and were checked, 3 some of them failed or a budget ended it, 2 something was given
     wrongly, 130 stopped with Ctrl-C.
     """
-    from haluagent import batch as batches
-    from haluagent.bulk import Bounds
+    from haluagent.batch import files as batches
+    from haluagent.batch.pool import Bounds
     from haluagent.cli.counting import counting
 
     total = sum(1 for _ in batches.lines(source))

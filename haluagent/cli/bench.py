@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from haluagent.agent import HaluAgent
-    from haluagent.bench.methods import Method
+    from haluagent.bench.methods.registry import Method
     from haluagent.bench.run import Part, State
 
 UNFINISHED = 3
@@ -32,7 +32,7 @@ RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Judge items a
 @app.command("list")
 def list_sets() -> None:
     """The sets that can be measured on."""
-    from haluagent.bench.datasets import table
+    from haluagent.bench.datasets.loading import table
 
     typer.echo(table())
 
@@ -61,9 +61,9 @@ def run(
     The same command goes on where it was stopped. Nothing is searched unless --search says so; a set that comes with
     passages of its own (webqa) has those indexed beside RUN.
     """
-    from haluagent.bench.methods import METHODS, without_adapter
+    from haluagent.batch.pool import Bounds
+    from haluagent.bench.methods.registry import METHODS, without_adapter
     from haluagent.bench.run import DEFAULT, parse_parts
-    from haluagent.bulk import Bounds
     from haluagent.errors import ConfigError
 
     parts = parse_parts(datasets, limit)
@@ -91,10 +91,10 @@ def compare(
     wanted: AgentOptions,
 ) -> None:
     """Run the agent and other detectors over the same items at the same endpoint: quality and cost side by side."""
-    from haluagent.bench.compare import Peers
-    from haluagent.bench.methods import METHODS
+    from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers import PEERS
     from haluagent.bench.peers import install as make_environment
+    from haluagent.bench.peers.compare import Peers
     from haluagent.bench.run import parse_parts
 
     parts = parse_parts(datasets, limit)
@@ -131,7 +131,7 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Where to write, without an ending; beside RUN by default.")] = None,
 ) -> None:
     """Write the report of a run as Markdown, JSON and one HTML page, and print the figures."""
-    from haluagent.bench import report as reports
+    from haluagent.bench.report import writing as reports
     from haluagent.bench.rows import read
 
     stem = out or run.with_name(run.name.removesuffix(".gz").removesuffix(".jsonl"))
@@ -160,7 +160,7 @@ def _run(
     **options: Any,
 ) -> None:
     """Run with progress on standard error, then print the figures."""
-    from haluagent.bench import report as reports
+    from haluagent.bench.report import writing as reports
     from haluagent.bench.run import run
     from haluagent.cli.counting import counting
 

@@ -22,11 +22,12 @@ def calibrate(
 ) -> None:
     """Judge labelled pairs with a model, and print the curves of `match` that fit it, or with --answers those of the
     calculator. What cannot be fitted stays as it is in the calibration of the model's adapter."""
-    from ..bench import calibrate as judging
-    from ..bench import curve_report, pairs, result_pairs, tool_pairs
-    from ..calibration import calibration_of
-    from ..errors import ConfigError
-    from ..journal import read_lines
+    from haluagent.batch.journal import read_lines
+    from haluagent.corpora import pairs, result_pairs, tool_pairs
+    from haluagent.errors import ConfigError
+    from haluagent.models.calibration import calibration_of
+    from haluagent.train.calibration import calibrate as judging
+    from haluagent.train.calibration import curve_report
 
     if answers is not None:
         return _answers(data, out, answers, wanted)
@@ -47,9 +48,9 @@ def calibrate(
 
 
 def _answers(data: Path | None, out: Path | None, limit: int, wanted: AgentOptions) -> None:
-    from ..bench import answers
-    from ..calibration import calibration_of
-    from ..errors import ConfigError
+    from haluagent.errors import ConfigError
+    from haluagent.models.calibration import calibration_of
+    from haluagent.train.calibration import answers
 
     if data is None or out is None:
         raise ConfigError("give --data, the directory of the published sets, and --out, the file of judgements")

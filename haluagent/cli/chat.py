@@ -75,7 +75,7 @@ def blocks(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _talk_on_terminal(session: "Session", screen: "Screen") -> None:
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     prompt = _prompt()
     for hint in HINT:
@@ -93,7 +93,7 @@ def _talk_on_terminal(session: "Session", screen: "Screen") -> None:
 
 def _answer(session: "Session", screen: "Screen", block: str) -> None:
     """Show what the session says to a block. Ctrl-C stops a detection; the session goes on with what is done."""
-    from haluagent.report import Line, report_lines
+    from haluagent.report.lines import Line, report_lines
 
     before = session.last
     try:

@@ -12,9 +12,9 @@ from haluagent.cli.endpoints import Endpoints, InFlight
 from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
 
 if TYPE_CHECKING:
-    from haluagent.faithfulness.batch import CheckRow
-    from haluagent.faithfulness.records import Faithfulness
-    from haluagent.report import Line
+    from haluagent.checks.faithfulness.batch import CheckRow
+    from haluagent.checks.faithfulness.records import Faithfulness
+    from haluagent.report.lines import Line
 
 FAILED = 3
 ModeChoice = Literal["fast", "judge", "agent"]
@@ -73,10 +73,10 @@ def _one(
     import json
     import sys
 
+    from haluagent.checks.faithfulness.check import check as check_answer
     from haluagent.cli.inputs import STANDARD_INPUT, read_text
     from haluagent.cli.terminal import Screen, closed_pipe_ignored
     from haluagent.errors import ConfigError
-    from haluagent.faithfulness.check import check as check_answer
 
     if answer is None:
         raise ConfigError("no answer: give --answer TEXT, or --input-path IN with --output-path OUT")
@@ -105,8 +105,8 @@ def exit_code(found: "Faithfulness") -> int:
 
 def report(found: "Faithfulness", documents: list[str], files: list[str]) -> "Iterator[Line]":
     """What a person reads: the verdict, its reasons, and the places in the documents with their files."""
-    from haluagent.faithfulness.check import place_of
-    from haluagent.report import Line, usage_text
+    from haluagent.checks.faithfulness.check import place_of
+    from haluagent.report.lines import Line, usage_text
 
     style = {"PASS": "bold green", "FAIL": "bold red", None: "bold yellow"}[found.verdict]
     yield Line((style, found.verdict or "UNDECIDED"), ("", f" (score {found.score:.2f})"))
@@ -124,11 +124,11 @@ def report(found: "Faithfulness", documents: list[str], files: list[str]) -> "It
 def _file(
     source: Path, out: Path, how: dict[str, Any], wanted: AgentOptions, endpoints: list[str], in_flight: int | None, again: bool
 ) -> int:
-    from haluagent import batch as batches
+    from haluagent.batch import files as batches
+    from haluagent.checks.faithfulness import batch
+    from haluagent.checks.faithfulness.template import Template
     from haluagent.cli.counting import counting
     from haluagent.cli.endpoints import make_agents
-    from haluagent.faithfulness import batch
-    from haluagent.faithfulness.template import Template
 
     if how["prompt_file"] is not None:
         Template(how["prompt_file"])  # a mistake in it is none of every line

@@ -10,7 +10,7 @@ from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget,
 from haluagent.cli.options import MODEL, SEARCH, AgentOptions, LanguageChoice, takes
 
 if TYPE_CHECKING:
-    from haluagent.claims.run import Command, Row
+    from haluagent.checks.claims.run import Command, Row
 
 FAILED = 3
 
@@ -65,9 +65,9 @@ def _command(command: "Command") -> Callable[..., None]:
         *,
         wanted: AgentOptions,
     ) -> None:
-        from haluagent.bulk import Bounds
-        from haluagent.claims import file
-        from haluagent.claims import run as runs
+        from haluagent.batch.pool import Bounds
+        from haluagent.checks.claims import file
+        from haluagent.checks.claims import run as runs
         from haluagent.cli.counting import counting
         from haluagent.errors import ConfigError
 

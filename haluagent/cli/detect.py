@@ -45,7 +45,7 @@ def detect(
     from haluagent.cli.inputs import collect
     from haluagent.cli.partial import PartialDetection
     from haluagent.cli.terminal import closed_pipe_ignored
-    from haluagent.language import detect as detect_language
+    from haluagent.text.language import detect as detect_language
 
     text = collect(question, response, question_file, response_file, reference or [], input_file)
     agent = options.make_agent(wanted)
@@ -71,7 +71,7 @@ def exit_code(detection: "Detection") -> int:
 def _follow(events: "Generator[Event, None, None]", partial: "PartialDetection", trace: bool, as_json: bool) -> None:
     """Read the events to their end, showing them as steps or as one line of progress."""
     from haluagent.cli.terminal import Screen
-    from haluagent.trace import event_lines, starting_line
+    from haluagent.report.trace import event_lines, starting_line
 
     steps = Screen(sys.stderr if as_json else sys.stdout)
     progress = Screen(sys.stderr)
@@ -87,7 +87,7 @@ def _follow(events: "Generator[Event, None, None]", partial: "PartialDetection",
 
 def _print(detection: "Detection", as_json: bool) -> None:
     from haluagent.cli.terminal import Screen
-    from haluagent.report import report_lines
+    from haluagent.report.lines import report_lines
 
     if as_json:
         # JSON is UTF-8, whatever the terminal's encoding.

@@ -11,8 +11,8 @@ import typer
 from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
-    from haluagent.search.index import LocalIndex
-    from haluagent.search.index_update import Change, Summary
+    from haluagent.search.index.local import LocalIndex
+    from haluagent.search.index.update import Change, Summary
 
 app = typer.Typer(help="Your own documents: the search that needs no network and no key.", no_args_is_help=True)
 
@@ -46,7 +46,7 @@ def add(
     summary = target.add(paths, field=field, report=_show_change)
     _show_summary(summary, target.path)
     if not (summary.added or summary.replaced or summary.unchanged or summary.removed):
-        from haluagent.search.documents import KINDS
+        from haluagent.search.documents.reading import KINDS
 
         raise ConfigError(f"nothing was added: a folder is searched for readable {', '.join(KINDS)} files")
 
@@ -68,7 +68,7 @@ def search(
     import asyncio
 
     from haluagent.cli.terminal import Screen, closed_pipe_ignored
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     results = asyncio.run(_index(index).search(query, count))
     with closed_pipe_ignored():
@@ -96,14 +96,14 @@ def stats(index: IndexOption = None, as_json: AsJson = False) -> None:
 
 
 def _index(path: Path | None) -> "LocalIndex":
-    from haluagent.search.index import LocalIndex
+    from haluagent.search.index.local import LocalIndex
 
     return LocalIndex(path)
 
 
 def _show_change(change: "Change") -> None:
     from haluagent.cli.terminal import Screen
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     if change.problem:
         Screen(sys.stderr).show(Line(("yellow", "left out: "), ("", f"{change.path}: {change.problem}")))
@@ -114,7 +114,7 @@ def _show_change(change: "Change") -> None:
 
 def _show_summary(summary: "Summary", path: Path) -> None:
     from haluagent.cli.terminal import Screen
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     numbers = asdict(summary)
     parts = [f"{numbers[name]} {word}" for name, word in _SUMMARY.items() if numbers[name]]

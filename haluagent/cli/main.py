@@ -111,7 +111,7 @@ def _explain(error: Exception) -> int:
 
 def _complain(message: str, code: int) -> int:
     # Imported here, because nothing else in this module needs it.
-    from haluagent.report import clean
+    from haluagent.report.lines import clean
 
     print(f"haluagent: {clean(message)}", file=sys.stderr)
     return code

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ConfigError
+from haluagent.errors import ConfigError
 
 app = typer.Typer(help="The model: its weights on this machine, and servers for it.", no_args_is_help=True)
 
@@ -25,14 +25,15 @@ def list_models() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ..models import adapters, store, weights
+    from haluagent.models import adapters
+    from haluagent.models.weights import catalogue, store
 
-    here = {found.name: found for found in weights.installed()}
+    here = {found.name: found for found in catalogue.installed()}
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("name", "size", "licence", "languages", "installed"):
         table.add_column(title, justify="right" if title == "size" else "left", overflow="fold")
-    for known in weights.KNOWN.values():
-        name = known.name + (" (default)" if known.name == weights.DEFAULT else "")
+    for known in catalogue.KNOWN.values():
+        name = known.name + (" (default)" if known.name == catalogue.DEFAULT else "")
         place = str(here.pop(known.name).path) if known.name in here else "not installed"
         table.add_row(name, store.megabytes(known.size), known.licence, known.languages, place)
     for other in here.values():
@@ -52,24 +53,24 @@ def pull(
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on a hub.")] = None,
 ) -> None:
     """Download weights, check their SHA-256, and print where they are. Goes on where it was interrupted."""
-    from ..models import weights
-    from ..models.progress import download_progress
+    from haluagent.models.weights import catalogue
+    from haluagent.models.weights.progress import download_progress
 
-    name = name or weights.DEFAULT
-    if not name.startswith(weights.HUB) and (sha256 or revision):
+    name = name or catalogue.DEFAULT
+    if not name.startswith(catalogue.HUB) and (sha256 or revision):
         raise ConfigError("--sha256 and --revision are for weights from a hub (hf:OWNER/REPO/FILE.gguf)")
     with download_progress(name) as progress:
-        place = weights.pull(name, progress, sha256=sha256, revision=revision)
+        place = catalogue.pull(name, progress, sha256=sha256, revision=revision)
     typer.echo(place)
 
 
 @app.command()
 def path(name: Name = None) -> None:
     """Print where weights are. A mistake (exit code 2) where they are not on this machine."""
-    from ..models import weights
+    from haluagent.models.weights import catalogue
 
-    name = name or weights.DEFAULT
-    place = weights.path(name)
+    name = name or catalogue.DEFAULT
+    place = catalogue.path(name)
     if place is None:
         raise ConfigError(f"the weights {name} are not on this machine: run `haluagent model pull {name}`")
     typer.echo(place)
@@ -90,7 +91,7 @@ def serve(
     extra: Annotated[list[str] | None, typer.Argument(help="After --: more arguments for vLLM.")] = None,
 ) -> None:
     """Serve a model in the foreground, for other programs and other machines, until Ctrl-C."""
-    from ..models import serve as servers
+    from haluagent.models.engines import serving as servers
 
     adapters = lora or []
     if engine is EngineName.VLLM:
@@ -106,8 +107,8 @@ def serve(
         return
     if extra or max_lora_rank is not None or len(adapters) > 1:
         raise ConfigError("llama.cpp serves with one --lora at most, without --max-lora-rank and arguments after --")
-    from ..models.embedded import DEFAULT_CONTEXT, SLOTS, EmbeddedModel
-    from ..models.weights import DEFAULT
+    from haluagent.models.engines.embedded import DEFAULT_CONTEXT, SLOTS, EmbeddedModel
+    from haluagent.models.weights.catalogue import DEFAULT
 
     name = model or DEFAULT
     servers.serve_embedded(

@@ -157,8 +157,8 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
     """An agent on `model`, or on what the options say. Raises ConfigError where no such agent can be made."""
     # Imported here, because `--help` must not wait for it.
     from haluagent.agent import HaluAgent, Limits
-    from haluagent.plugins import load_file
     from haluagent.search import resolve
+    from haluagent.tooling.plugins import load_file
 
     limits = {"steps": options.max_steps, "tokens": options.max_tokens, "seconds": options.max_seconds}
     return HaluAgent(

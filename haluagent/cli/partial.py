@@ -2,9 +2,9 @@
 
 from collections.abc import Generator, Iterator
 
+from haluagent.detection.verdict import verdict
 from haluagent.events import Action, Answered, Event, Found, Observation, Revised, Verdict
-from haluagent.memory import verdict
-from haluagent.report_words import WORDS
+from haluagent.report.words import WORDS
 from haluagent.types import Coverage, Detection, Language, MemoryEntry, Sentence, Step, Usage
 
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from haluagent.checks.runs import Source
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
-from haluagent.runs import Source
 
 if TYPE_CHECKING:
-    from haluagent.reliability.lessons import Step
-    from haluagent.reliability.records import Kind, Row
-    from haluagent.trajectories.records import Trajectory
+    from haluagent.checks.reliability.lessons import Step
+    from haluagent.checks.reliability.records import Kind, Row
+    from haluagent.train.trajectories.records import Trajectory
     from haluagent.types import Label
 
 FAILED = 3
@@ -53,12 +53,12 @@ def run(
     The same command goes on where it was stopped. Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended it,
     2 something was given wrongly, 130 stopped with Ctrl-C.
     """
-    from haluagent.bulk import Bounds
+    from haluagent.batch.pool import Bounds
+    from haluagent.checks.reliability import measure
+    from haluagent.checks.reliability.records import Settings
+    from haluagent.checks.reliability.table import table
+    from haluagent.checks.reliability.toolbench import read
     from haluagent.cli.counting import counting
-    from haluagent.reliability import measure
-    from haluagent.reliability.records import Settings
-    from haluagent.reliability.table import table
-    from haluagent.reliability.toolbench import read
 
     tasks = read(data, _kinds(kinds))
     settings = Settings(indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang)
@@ -89,8 +89,8 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="What `haluagent reliability run` wrote.")],
 ) -> None:
     """A table of the figures: rates in percent, by model, variant and kind of task."""
-    from haluagent.reliability.measure import read
-    from haluagent.reliability.table import table
+    from haluagent.checks.reliability.measure import read
+    from haluagent.checks.reliability.table import table
 
     typer.echo(table(row for path in runs for row in read(path)))
 
@@ -112,10 +112,10 @@ def classify(
     import asyncio
     from contextlib import closing, nullcontext
 
+    from haluagent.checks.reliability import recorded
+    from haluagent.checks.reliability.table import recorded_table
     from haluagent.cli.inputs import STANDARD_INPUT, read_text
     from haluagent.cli.options import make_agent
-    from haluagent.reliability import recorded
-    from haluagent.reliability.table import recorded_table
 
     found = []
     with nullcontext() if rules else closing(make_agent(wanted)) as agent:
@@ -142,10 +142,10 @@ def data_rows(
     To copy: originals, unmatched tools and missing parameters, 4:3:3. Better: a correct call, then an indecisive action, then a
     hallucinated call.
     """
+    from haluagent.checks.reliability import lessons
+    from haluagent.checks.reliability.measure import read
     from haluagent.errors import ConfigError
-    from haluagent.reliability import lessons
-    from haluagent.reliability.measure import read
-    from haluagent.trajectories.records import write
+    from haluagent.train.trajectories.records import write
 
     if sft is None and dpo is None:
         raise ConfigError("name --sft FILE, --dpo FILE, or both")
@@ -159,7 +159,7 @@ def data_rows(
 def _trajectory(number: int, step: "Step") -> "Trajectory":
     """A step as the training commands read it. They know a branch as right, unverified or wrong: so a step is correct, indecisive
     or hallucinated there."""
-    from haluagent.trajectories.records import Call, Said, Trajectory
+    from haluagent.train.trajectories.records import Call, Said, Trajectory
 
     labels: dict[str, Label] = {"correct": "supported", "indecisive": "unverified", "hallucinated": "contradicted"}
     label = labels[step.rank]
@@ -174,8 +174,8 @@ def _trajectory(number: int, step: "Step") -> "Trajectory":
 
 
 def _kinds(names: str) -> list["Kind"]:
+    from haluagent.checks.reliability.records import KINDS
     from haluagent.errors import ConfigError
-    from haluagent.reliability.records import KINDS
 
     wanted = [name.strip() for name in names.split(",")]
     if unknown := [name for name in wanted if name not in KINDS]:

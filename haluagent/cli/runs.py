@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from haluagent.checks.runs import Source
 from haluagent.cli import options
 from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
-from haluagent.runs import Source
 
 if TYPE_CHECKING:
-    from haluagent.report import Line
-    from haluagent.runs.records import AgentRun, HallucinationReport, ToolCallValidation
-    from haluagent.runs.settings import GateSettings
+    from haluagent.checks.runs.records import AgentRun, HallucinationReport, ToolCallValidation
+    from haluagent.checks.runs.settings import GateSettings
+    from haluagent.report.lines import Line
 
 FAILED = 3
 REJECTED = ("invalid", "fabricated", "never_called")
@@ -66,25 +66,25 @@ def check(
 
 
 def _read(file: str, source: Source, task: Task | None, lang: options.LanguageChoice) -> "AgentRun":
+    from haluagent.checks.runs.forms import reading
     from haluagent.cli.inputs import STANDARD_INPUT, read_text
-    from haluagent.runs import form
 
     place = "standard input" if file == STANDARD_INPUT else file
-    run = form.read_text(read_text(file), place, source)
+    run = reading.read_text(read_text(file), place, source)
     changed = {"task": task or run.task, "language": run.language if lang == "auto" else lang}
     return run.model_copy(update=changed)
 
 
 def _settings(run: "AgentRun", **wanted: float | None) -> "GateSettings":
     """Those of the task, with what the command line says. Raises ConfigError where they are not in order."""
-    from haluagent.runs.settings import GateSettings
+    from haluagent.checks.runs.settings import GateSettings
 
     given = {name: value for name, value in wanted.items() if value is not None}
     return GateSettings.model_validate(GateSettings.for_task(run.task).model_dump() | given)
 
 
 def _calls_only(run: "AgentRun", as_json: bool) -> int:
-    from haluagent.runs.calls import validate_calls
+    from haluagent.checks.runs.calls.check import validate_calls
 
     found = validate_calls(run)
     _show([item.model_dump(mode="json") for item in found] if as_json else call_lines(found))
@@ -94,8 +94,8 @@ def _calls_only(run: "AgentRun", as_json: bool) -> int:
 def _whole(
     run: "AgentRun", settings: "GateSettings", wanted: AgentOptions, *, probes: bool, audit: Path | None, as_json: bool
 ) -> int:
-    from haluagent.runs import gate
-    from haluagent.runs.audit import AuditLog
+    from haluagent.checks.runs import gate
+    from haluagent.checks.runs.audit import AuditLog
 
     log = None if audit is None else AuditLog(audit)
     with closing(options.make_agent(wanted)) as agent:
@@ -127,8 +127,8 @@ def _show(what: "object | Iterator[Line]") -> None:
 
 def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
     """What a person reads: the action, the claims with their evidence, the probes that diverged, the calls."""
-    from haluagent.report import Line
-    from haluagent.runs.probe import diverges
+    from haluagent.checks.runs.answers.probe import diverges
+    from haluagent.report.lines import Line
 
     style = {"emit": "bold green", "revise": "bold yellow", "block": "bold red"}[report.action]
     yield Line((style, report.action.upper()), ("", f" (score {report.overall_score:.2f})"))
@@ -147,7 +147,7 @@ def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
 
 def call_lines(validations: "tuple[ToolCallValidation, ...]") -> "Iterator[Line]":
     """One line for the calls that are right, and each of the others with what is wrong with it."""
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     right = sum(item.status == "valid" for item in validations)
     yield Line(("dim", f"{right} of {sum(item.status != 'never_called' for item in validations)} calls valid"))

@@ -26,7 +26,7 @@ def status() -> None:
     Exit code: 0 if one works, 2 if none does.
     """
     from haluagent.cli.terminal import Screen
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
     from haluagent.sandbox import choose
 
     screen = Screen()
@@ -51,7 +51,7 @@ def build(
     mirror: Annotated[str | None, typer.Option(metavar="URL", help="With --debootstrap: the Debian mirror.")] = None,
 ) -> None:
     """Make the Docker image that programs run in."""
-    from haluagent.sandbox import build as builder
+    from haluagent.sandbox.docker import build as builder
 
     if debootstrap and base is not None:
         raise ConfigError("give --base or --debootstrap, not both")

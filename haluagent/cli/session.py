@@ -17,9 +17,9 @@ from haluagent.cli.options import LanguageChoice
 from haluagent.cli.partial import PartialDetection
 from haluagent.errors import ConfigError
 from haluagent.events import Answered
-from haluagent.language import detect as detect_language
-from haluagent.report import Line, entry_lines, report_lines
-from haluagent.trace import event_lines, starting_line, step_lines
+from haluagent.report.lines import Line, entry_lines, report_lines
+from haluagent.report.trace import event_lines, starting_line, step_lines
+from haluagent.text.language import detect as detect_language
 from haluagent.types import Detection, Language, MemoryEntry
 
 if TYPE_CHECKING:

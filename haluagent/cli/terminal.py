@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from haluagent.report import Line
+from haluagent.report.lines import Line
 
 if TYPE_CHECKING:
     from rich.console import Console

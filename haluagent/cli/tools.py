@@ -11,9 +11,10 @@ from haluagent.cli.options import ToolFiles
 from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
-    from haluagent.registry import Demo, Registry, Tool
-    from haluagent.report import Line
-    from haluagent.trials import Trial
+    from haluagent.report.lines import Line
+    from haluagent.tooling.demo_runs import Trial
+    from haluagent.tooling.registry import Registry
+    from haluagent.tooling.tool import Demo, Tool
 
 DIFFERENT, UNVERIFIED = 1, 3
 
@@ -26,7 +27,7 @@ NAME_HELP = "The tool's name, as 'haluagent tools list' has it."
 def list_tools(tools: ToolFiles = None) -> None:
     """Every tool with what it does."""
     from haluagent.cli.terminal import Screen
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     screen = Screen()
     for tool in registry_with(tools):
@@ -39,7 +40,7 @@ def list_tools(tools: ToolFiles = None) -> None:
 def show(name: Annotated[str, typer.Argument(help=NAME_HELP)], tools: ToolFiles = None) -> None:
     """One tool: its arguments, its descriptions, and the examples that the model sees."""
     from haluagent.cli.terminal import Screen
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     screen = Screen()
     tool = find_tool(name, registry_with(tools))
@@ -76,7 +77,7 @@ def test(
 
 def registry_with(files: list[Path] | None) -> "Registry":
     """The built-in tools, those of installed packages, and those of `files`. Raises ConfigError."""
-    from haluagent.plugins import load_file
+    from haluagent.tooling.plugins import load_file
     from haluagent.tools import default_registry
 
     registry = default_registry()
@@ -114,8 +115,8 @@ def _chosen(name: str | None, files: list[Path] | None, everything: bool, regist
 async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str | None) -> "list[Trial]":
     """Run and show the demos, one after the other."""
     from haluagent.cli.terminal import Screen
-    from haluagent.report import Line
-    from haluagent.trials import Parts, make_part, try_demo
+    from haluagent.report.lines import Line
+    from haluagent.tooling.demo_runs import Parts, make_part, try_demo
 
     screen, parts, trials = Screen(), Parts(make_part), []
     try:
@@ -132,7 +133,7 @@ async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str 
 
 
 def _trial_lines(trial: "Trial") -> "list[Line]":
-    from haluagent.report import Line
+    from haluagent.report.lines import Line
 
     mark, style = {"same": ("✓", "green"), "different": ("✗", "bold red"), "unverified": ("?", "yellow")}[trial.outcome]
     note = f" ({trial.note})" if trial.note else ""
@@ -151,8 +152,8 @@ def _first_sentence(text: str) -> str:
 
 
 def _demo_lines(demo: "Demo") -> "list[Line]":
-    from haluagent.report import Line
-    from haluagent.wire import ACTION, OBSERVATION, THOUGHT
+    from haluagent.report.lines import Line
+    from haluagent.tooling.turn_format import ACTION, OBSERVATION, THOUGHT
 
     labels = {
         "en": ("example", "question: ", "reference: ", "response: "),

@@ -116,7 +116,7 @@ def export(
     from haluagent.train import check as checks
     from haluagent.train.base import gguf_path
     from haluagent.train.export import export, read_config
-    from haluagent.trajectories import records
+    from haluagent.train.trajectories import records
 
     written = export(adapter, out, base=base, name=name)
     for path in written:

@@ -8,7 +8,7 @@ import typer
 from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
 
 if TYPE_CHECKING:
-    from haluagent.trajectories.records import Trajectory
+    from haluagent.train.trajectories.records import Trajectory
 
 app = typer.Typer(help="Make trajectories to teach a model with: detections by a teacher, filtered.", no_args_is_help=True)
 
@@ -40,8 +40,8 @@ def build(
     from haluagent.sandbox.choose import advice
     from haluagent.sandbox.choose import resolve as resolve_sandbox
     from haluagent.tools import default_registry
-    from haluagent.trajectories import build as building
-    from haluagent.trajectories import sources
+    from haluagent.train.trajectories import build as building
+    from haluagent.train.trajectories import sources
 
     if (data is None) == (items is None):
         raise ConfigError("give --data, the directory of the published sets, or --items, a file of your own")
@@ -73,8 +73,8 @@ def filter_(
 ) -> None:
     """Keep the trajectories whose calls are valid, whose format is right and whose verdict is the gold label."""
     from haluagent.errors import ConfigError
-    from haluagent.trajectories import records, stats
-    from haluagent.trajectories.filter import keep
+    from haluagent.train.trajectories import records, stats
+    from haluagent.train.trajectories.filter import keep
 
     if out.resolve() in (file.resolve(), beyond and beyond.resolve()):
         raise ConfigError(f"--out {out} is the file that is read: name another one")
@@ -89,8 +89,8 @@ def filter_(
 @app.command("stats")
 def stats_(file: _File) -> None:
     """Counts by source and filter, and whether length, words or source alone tell the labels apart."""
-    from haluagent.trajectories import stats
-    from haluagent.trajectories.filter import keep
+    from haluagent.train.trajectories import stats
+    from haluagent.train.trajectories.filter import keep
 
     everything = _read(file)
     found = keep(everything)
@@ -108,7 +108,7 @@ def show(
 ) -> None:
     """Show one trajectory: the item, and what the teacher said. What is taught is marked with a star."""
     from haluagent.errors import ConfigError
-    from haluagent.trajectories import records
+    from haluagent.train.trajectories import records
 
     for one in records.read(file):
         if id is None or one.id == id:
@@ -119,7 +119,7 @@ def show(
 
 def _read(file: Path) -> "list[Trajectory]":
     from haluagent.errors import ConfigError
-    from haluagent.trajectories import records
+    from haluagent.train.trajectories import records
 
     everything = list(records.read(file))
     if not everything:

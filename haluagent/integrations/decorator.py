@@ -5,8 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import ConfigError
-from ..runs.records import AgentRun
+from haluagent.checks.runs.records import AgentRun
+from haluagent.errors import ConfigError
 
 __all__ = ["guarded"]
 

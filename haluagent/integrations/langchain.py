@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ..agent import HaluAgent
-from ..errors import ConfigError, HaluAgentError, ModelError
-from ..types import Detection
-from .outcome import check_choice, check_threshold, outcome_of
+from haluagent.agent import HaluAgent
+from haluagent.errors import ConfigError, HaluAgentError, ModelError
+from haluagent.integrations.outcome import check_choice, check_threshold, outcome_of
+from haluagent.types import Detection
 
 try:
     from langchain_core.documents import Document
@@ -31,7 +31,7 @@ class ResponseFlagged(HaluAgentError):
     """A response was flagged where that is to be raised; `detection` is its report."""
 
     def __init__(self, detection: Detection) -> None:
-        from ..report import verdict_line
+        from haluagent.report.lines import verdict_line
 
         super().__init__(str(verdict_line(detection)))
         self.detection = detection

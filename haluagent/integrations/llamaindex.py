@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..agent import HaluAgent
-from ..errors import ConfigError, ModelError
-from ..faithfulness.check import acheck
-from ..faithfulness.records import Faithfulness, Mode
-from .outcome import check_choice, check_threshold
+from haluagent.agent import HaluAgent
+from haluagent.checks.faithfulness.check import acheck
+from haluagent.checks.faithfulness.records import Faithfulness, Mode
+from haluagent.errors import ConfigError, ModelError
+from haluagent.integrations.outcome import check_choice, check_threshold
 
 try:
     from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
@@ -26,7 +26,7 @@ class FaithfulnessEvaluator(BaseEvaluator):
     A result has the `score` as LlamaIndex means it, the probability in [0, 1] that the response is faithful; it passes unless
     the probability that it is not is above `threshold`. Its `feedback` are bullet points. Where the model fails, or there is
     no context or no response to look at, the result is invalid and says why, or with `on_error="raise"` that is raised (a
-    ModelError or ConfigError). `mode`, `prompt_file` and `language` are those of `haluagent.faithfulness.check`.
+    ModelError or ConfigError). `mode`, `prompt_file` and `language` are those of `haluagent.checks.faithfulness.check`.
     """
 
     def __init__(

@@ -6,11 +6,11 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from ..errors import ConfigError
-from ..runs.convert_openai import from_openai_responses
-from ..runs.merge import Merge
-from ..runs.plain import dump, plain
-from ..runs.records import AgentRun, TaskType, ToolSpec
+from haluagent.checks.runs.forms.merge import Merge
+from haluagent.checks.runs.forms.openai import from_openai_responses
+from haluagent.checks.runs.forms.plain import dump, plain
+from haluagent.checks.runs.records import AgentRun, TaskType, ToolSpec
+from haluagent.errors import ConfigError
 
 try:
     from agents import (

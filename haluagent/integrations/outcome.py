@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, get_args
 
-from ..errors import ConfigError
-from ..types import Detection
+from haluagent.errors import ConfigError
+from haluagent.types import Detection
 
 Outcome = Literal["hallucinated", "failed", "undecided", "clear"]
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from ..errors import ConfigError
-from ..runs.form import from_langgraph
-from ..runs.records import AgentRun, TaskType
+from haluagent.checks.runs.forms.reading import from_langgraph
+from haluagent.checks.runs.records import AgentRun, TaskType
+from haluagent.errors import ConfigError
 
 try:
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages

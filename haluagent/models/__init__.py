@@ -7,12 +7,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .client import OpenAIModel
-    from .config import resolve
-    from .embedded import EmbeddedModel
-    from .weights import pull
+    from haluagent.models.client import OpenAIModel
+    from haluagent.models.engines.embedded import EmbeddedModel
+    from haluagent.models.resolution import resolve
+    from haluagent.models.weights.catalogue import pull
 
-_HOME_OF = {"OpenAIModel": "client", "resolve": "config", "EmbeddedModel": "embedded", "pull": "weights"}
+_HOME_OF = {
+    "OpenAIModel": "client",
+    "resolve": "resolution",
+    "EmbeddedModel": "engines.embedded",
+    "pull": "weights.catalogue",
+}
 
 __all__ = ["EmbeddedModel", "OpenAIModel", "pull", "resolve"]
 

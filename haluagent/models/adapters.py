@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from ..calibration import EMBEDDED, Calibration
-from ..errors import ConfigError
-from ..types import Record
-from .store import sha256_of
-from .weights import KNOWN
+from haluagent.errors import ConfigError
+from haluagent.models.calibration import EMBEDDED, Calibration
+from haluagent.models.weights.catalogue import KNOWN
+from haluagent.models.weights.store import sha256_of
+from haluagent.types import Record
 
 logger = logging.getLogger(__name__)
 

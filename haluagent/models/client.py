@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ..calibration import EMBEDDED, Calibration
-from ..errors import ConfigError, ModelError
-from ..protocols import Choice, Generation, Message
-from ..types import Usage
-from .dialect import Dialect, choice_fields, grammar_fields, scoring_fields
-from .discovery import discover
-from .endpoint import Endpoint, RequestRefused, Sleep
-from .scoring import choice_probabilities, match_choice
+from haluagent.errors import ConfigError, ModelError
+from haluagent.models.calibration import EMBEDDED, Calibration
+from haluagent.models.dialect import Dialect, choice_fields, grammar_fields, scoring_fields
+from haluagent.models.discovery import discover
+from haluagent.models.endpoint import Endpoint, RequestRefused, Sleep
+from haluagent.models.scoring import choice_probabilities, match_choice
+from haluagent.protocols import Choice, Generation, Message
+from haluagent.types import Usage
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +171,7 @@ class OpenAIModel:
     def count_tokens(self, text: str) -> int:
         """How many tokens `text` takes: exact with a tokenizer of this model, else an estimate."""
         if self._tokenizer is None:
-            from ..tokens import ApproximateTokenizer
+            from haluagent.models.tokenizer import ApproximateTokenizer
 
             self._tokenizer = ApproximateTokenizer().count
         return self._tokenizer(text)

@@ -6,9 +6,9 @@ vLLM since 0.12 takes `structured_outputs`, and a server that takes neither is a
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
-Dialect = Literal["llama.cpp", "vllm", "plain"]
+from haluagent.settings import Dialect
 
 
 def grammar_fields(dialect: Dialect, grammar: str | None) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import httpx
 
-from ..errors import ConfigError, ModelError
-from .dialect import Dialect
-from .endpoint import describe, headers, is_local, normalize, read_object
+from haluagent.errors import ConfigError, ModelError
+from haluagent.models.dialect import Dialect
+from haluagent.models.endpoint import describe, headers, is_local, normalize, read_object
 
 _DIALECT_OF_OWNER: dict[str, Dialect] = {"llamacpp": "llama.cpp", "vllm": "vllm"}
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import tenacity
 
-from ..errors import ConfigError, ModelError
+from haluagent.errors import ConfigError, ModelError
 
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT = 60.0

@@ -3,6 +3,6 @@
 `resolve()` is the way in. It reads the flags, the environment and the config file, and gives back a `SearchProvider`.
 """
 
-from .config import resolve
+from haluagent.search.resolution import resolve
 
 __all__ = ["resolve"]

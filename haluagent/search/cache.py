@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..protocols import SearchResult
+from haluagent.protocols import SearchResult
 
 logger = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from ..errors import QuotaExhausted, SearchError
-from ..protocols import SearchProvider, SearchResult
-from ..types import Language
-from .cache import Cache, cache_key
+from haluagent.errors import QuotaExhausted, SearchError
+from haluagent.protocols import SearchProvider, SearchResult
+from haluagent.search.cache import Cache, cache_key
+from haluagent.types import Language
 
 DAY = 86_400.0
 SHORT = 3_600.0  # seconds that an answer is kept which may soon be a better one: it is empty, or lacks texts

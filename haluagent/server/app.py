@@ -15,19 +15,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from .. import language as languages
-from ..agent import HaluAgent
-from ..registry import Tool
-from . import openapi, page, tracing
-from .endpoint import Endpoint
-from .jobs import JOBS
-from .log import Log
-from .metrics import Metrics
-from .problems import STATUS, Problem, Type
-from .security import Site, Token
-from .settings import ServerSettings
-from .watch import Watcher
-from .work import Workshop
+from haluagent.agent import HaluAgent
+from haluagent.server import openapi, page, tracing
+from haluagent.server.endpoint import Endpoint
+from haluagent.server.jobs import JOBS
+from haluagent.server.log import Log
+from haluagent.server.metrics import Metrics
+from haluagent.server.problems import STATUS, Problem, Type
+from haluagent.server.security import Site, Token
+from haluagent.server.settings import ServerSettings
+from haluagent.server.watch import Watcher
+from haluagent.server.work import Workshop
+from haluagent.text import language as languages
+from haluagent.tooling.tool import Tool
 
 _TYPES: dict[int, Type] = {404: "not_found", 405: "method"}
 

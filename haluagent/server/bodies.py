@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from ..claims.records import Aggregator, Format
-from ..errors import ConfigError
-from ..faithfulness.records import Mode
-from ..runs import Source
-from ..runs.records import AgentRun, TaskType
-from ..types import Detection, Record
-from .problems import Problem
+from haluagent.checks.claims.records import Aggregator, Format
+from haluagent.checks.faithfulness.records import Mode
+from haluagent.checks.runs import Source
+from haluagent.checks.runs.records import AgentRun, TaskType
+from haluagent.errors import ConfigError
+from haluagent.server.problems import Problem
+from haluagent.types import Detection, Record
 
 DEEPEST = 100  # lists and objects inside each other
 LARGEST = 10**300  # of the numbers: a float can hold what is smaller

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 
 from starlette.types import Receive, Scope, Send
 
-from ..errors import ConfigError
-from ..events import Event
-from .bodies import read
-from .jobs import JOBS, Work
-from .problems import Problem, unexpected
-from .settings import ServerSettings
-from .stream import JsonReply, Reply, StreamReply, cut_short, failed, wanted
-from .watch import Ending, Job, Outcome, Result, Watch, Watcher
-from .work import Admitted, Gone, Workshop
+from haluagent.errors import ConfigError
+from haluagent.events import Event
+from haluagent.server.bodies import read
+from haluagent.server.jobs import JOBS, Work
+from haluagent.server.problems import Problem, unexpected
+from haluagent.server.settings import ServerSettings
+from haluagent.server.stream import JsonReply, Reply, StreamReply, cut_short, failed, wanted
+from haluagent.server.watch import Ending, Job, Outcome, Result, Watch, Watcher
+from haluagent.server.work import Admitted, Gone, Workshop
 
 LARGE = 20_000  # bytes, from which a body is read in a thread: it takes milliseconds
 ARRIVAL = 30.0  # seconds that a body may take to arrive

@@ -3,9 +3,9 @@
 import asyncio
 import time
 
-from ..agent import HaluAgent
-from ..errors import ConfigError, ModelError
-from .problems import Problem
+from haluagent.agent import HaluAgent
+from haluagent.errors import ConfigError, ModelError
+from haluagent.server.problems import Problem
 
 FRESH = 5.0  # seconds that an answer of the endpoint counts
 PATIENCE = 3.0  # seconds it may take
@@ -52,7 +52,7 @@ class Engine:
 
 
 def _lacking(url: str, key: str | None) -> str | None:
-    from ..models.discovery import discover
+    from haluagent.models.discovery import discover
 
     try:
         discover(url, key, timeout=PATIENCE)

@@ -6,21 +6,21 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ..agent import HaluAgent
-from ..claims import file
-from ..claims.check import acheck_claims
-from ..claims.records import ClaimReport
-from ..errors import ConfigError
-from ..events import Answered, Event
-from ..faithfulness.check import acheck
-from ..faithfulness.records import Faithfulness
-from ..runs import form
-from ..runs.gate import acheck_run
-from ..runs.records import AgentRun, HallucinationReport
-from ..runs.settings import GateSettings
-from ..types import Detection
-from .bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, validated
-from .watch import Job, Result
+from haluagent.agent import HaluAgent
+from haluagent.checks.claims import file
+from haluagent.checks.claims.check import acheck_claims
+from haluagent.checks.claims.records import ClaimReport
+from haluagent.checks.faithfulness.check import acheck
+from haluagent.checks.faithfulness.records import Faithfulness
+from haluagent.checks.runs.forms import reading
+from haluagent.checks.runs.gate import acheck_run
+from haluagent.checks.runs.records import AgentRun, HallucinationReport
+from haluagent.checks.runs.settings import GateSettings
+from haluagent.errors import ConfigError
+from haluagent.events import Answered, Event
+from haluagent.server.bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, validated
+from haluagent.server.watch import Job, Result
+from haluagent.types import Detection
 
 MOST_CALLS = 1000  # of a run: holding each against all before it takes time that no deadline ends
 
@@ -85,9 +85,9 @@ def runs(data: dict[str, Any]) -> Work:
     options = validated(RunOptions, named)
     recorded = {name: value for name, value in data.items() if name not in named}
     if options.source == "haluagent":
-        agent_run = form.parse(recorded)
+        agent_run = reading.parse(recorded)
     else:
-        agent_run = form.convert(recorded, "detection") if options.source == "detection" else _converted(data, recorded)
+        agent_run = reading.convert(recorded, "detection") if options.source == "detection" else _converted(data, recorded)
     if (calls := sum(len(turn.calls) for turn in agent_run.turns)) > MOST_CALLS:
         raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
     wanted = options.model_dump(include={"emit", "revise", "block", "base_rate"}, exclude_none=True)
@@ -101,7 +101,7 @@ def runs(data: dict[str, Any]) -> Work:
 
 def _converted(data: dict[str, Any], recorded: dict[str, Any]) -> AgentRun:
     body = validated(ConvertedRunBody, data)
-    run = form.convert(recorded, body.source)
+    run = reading.convert(recorded, body.source)
     return run.model_copy(update={"task": body.task or run.task, "language": body.language})
 
 

@@ -7,7 +7,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .problems import unexpected
+from haluagent.server.problems import unexpected
 
 SECURITY = [
     (b"x-content-type-options", b"nosniff"),

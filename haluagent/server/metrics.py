@@ -17,11 +17,11 @@ from prometheus_client import (
     generate_latest,
 )
 
-from ..claims.records import ClaimReport
-from ..events import Action, Event, Observation, Verdict
-from ..faithfulness.records import Faithfulness
-from ..types import Detection, Label, Step, Usage
-from .watch import Ending, Job, Outcome, Result
+from haluagent.checks.claims.records import ClaimReport
+from haluagent.checks.faithfulness.records import Faithfulness
+from haluagent.events import Action, Event, Observation, Verdict
+from haluagent.server.watch import Ending, Job, Outcome, Result
+from haluagent.types import Detection, Label, Step, Usage
 
 SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 150, 300)
 DETECTED = {True: "contradicted", False: "supported", None: "unverified"}

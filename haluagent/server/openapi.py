@@ -5,14 +5,14 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from .. import __version__
-from ..events import Event
-from ..faithfulness.records import Faithfulness
-from ..runs.records import HallucinationReport
-from ..types import Detection
-from .bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, DetectionRunBody, RunBody
-from .problems import STATUS, Type
-from .settings import ServerSettings
+from haluagent import __version__
+from haluagent.checks.faithfulness.records import Faithfulness
+from haluagent.checks.runs.records import HallucinationReport
+from haluagent.events import Event
+from haluagent.server.bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, DetectionRunBody, RunBody
+from haluagent.server.problems import STATUS, Type
+from haluagent.server.settings import ServerSettings
+from haluagent.types import Detection
 
 Schema = dict[str, Any]
 PLACE = "#/components/schemas/{model}"

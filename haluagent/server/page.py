@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ..report_words import CLAIMS, LABELS, MARKS, STOPS, WORDS
+from haluagent.report.words import CLAIMS, LABELS, MARKS, STOPS, WORDS
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 # Nothing but the page's own files runs or is asked for, and no text can become markup or script by mistake.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from starlette.types import Send
 
-from .watch import Ending
+from haluagent.server.watch import Ending
 
 Type = Literal[
     "invalid", "unauthorized", "forbidden", "not_found", "method", "too_large", "media_type", "busy", "internal", "model",

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import deque
 
-from .problems import Problem
+from haluagent.server.problems import Problem
 
 LONGEST = 3600  # seconds that anyone is asked to wait
 RECENT = 0.2  # the weight of the last request in the mean of what requests take

@@ -11,13 +11,13 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from ..agent import HaluAgent
-from ..errors import ConfigError
-from .app import make_app
-from .patient import IDLE, Patient
-from .security import is_loopback
-from .settings import ServerSettings
-from .work import Workshop
+from haluagent.agent import HaluAgent
+from haluagent.errors import ConfigError
+from haluagent.server.app import make_app
+from haluagent.server.patient import IDLE, Patient
+from haluagent.server.security import is_loopback
+from haluagent.server.settings import ServerSettings
+from haluagent.server.work import Workshop
 
 LEAVING = 5  # seconds in which clients take their last events, after the work has ended
 DEAF = 60_000  # milliseconds after which a connection whose client takes nothing of what was sent is cut

@@ -5,8 +5,8 @@ import ipaddress
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .problems import Problem
-from .settings import ServerSettings
+from haluagent.server.problems import Problem
+from haluagent.server.settings import ServerSettings
 
 _OPEN = ("/", "/healthz", "/readyz", "/openapi.json")  # and the files of the page
 

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from ..types import Record
+from haluagent.types import Record
 
 
 class ServerSettings(Record):

@@ -6,10 +6,10 @@ from typing import Any, Literal, Protocol
 
 from starlette.types import Receive, Send
 
-from ..events import Answered, Event
-from ..types import Detection
-from .problems import STATUS, Problem, respond
-from .watch import Result
+from haluagent.events import Answered, Event
+from haluagent.server.problems import STATUS, Problem, respond
+from haluagent.server.watch import Result
+from haluagent.types import Detection
 
 ALIVE = 10.0  # seconds without an event, after which a comment keeps the connection open
 STALLED = 60.0  # seconds after which a client that takes nothing counts as gone

@@ -8,10 +8,10 @@ https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-agent-spans/
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError
-from ..events import Action, Event, Observation
-from ..types import Step, Usage
-from .watch import Job, Outcome
+from haluagent.errors import ConfigError
+from haluagent.events import Action, Event, Observation
+from haluagent.server.watch import Job, Outcome
+from haluagent.types import Step, Usage
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer

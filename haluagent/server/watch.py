@@ -2,11 +2,11 @@
 
 from typing import Literal, Protocol
 
-from ..claims.records import ClaimReport
-from ..events import Event
-from ..faithfulness.records import Faithfulness
-from ..runs.records import HallucinationReport
-from ..types import Detection, Record
+from haluagent.checks.claims.records import ClaimReport
+from haluagent.checks.faithfulness.records import Faithfulness
+from haluagent.checks.runs.records import HallucinationReport
+from haluagent.events import Event
+from haluagent.types import Detection, Record
 
 Job = Literal["detect", "check", "claims", "runs"]
 Result = Detection | Faithfulness | ClaimReport | HallucinationReport

@@ -4,15 +4,15 @@ import asyncio
 import time
 from collections.abc import Awaitable
 
-from ..agent import HaluAgent
-from ..errors import ConfigError, HaluAgentError
-from ..limits import BudgetExceeded
-from .engine import Engine
-from .jobs import Tell, Work
-from .problems import Problem, unexpected
-from .queue import Place, Queue
-from .settings import ServerSettings
-from .watch import Result, Watch
+from haluagent.agent import HaluAgent
+from haluagent.detection.limits import BudgetExceeded
+from haluagent.errors import ConfigError, HaluAgentError
+from haluagent.server.engine import Engine
+from haluagent.server.jobs import Tell, Work
+from haluagent.server.problems import Problem, unexpected
+from haluagent.server.queue import Place, Queue
+from haluagent.server.settings import ServerSettings
+from haluagent.server.watch import Result, Watch
 
 LATE = 5.0  # seconds that work may take beyond the deadline to report what it has
 

@@ -5,8 +5,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError
-from ..models import weights
+from haluagent.errors import ConfigError
+from haluagent.models.weights import catalogue
 
 if TYPE_CHECKING:
     import torch
@@ -78,11 +78,11 @@ def load_model(base: str, dtype: "torch.dtype") -> "PreTrainedModel":
 
 def gguf_path(base: str) -> Path | None:
     """The file, where the base is a GGUF file or a name of `haluagent model list`; pulled if need be."""
-    if base.endswith(".gguf") and not base.startswith(weights.HUB):
+    if base.endswith(".gguf") and not base.startswith(catalogue.HUB):
         return Path(base)
-    if not weights.is_known(base):
+    if not catalogue.is_known(base):
         return None
-    from ..models.embedded import EmbeddedModel
+    from haluagent.models.engines.embedded import EmbeddedModel
 
     return EmbeddedModel(base).path()
 

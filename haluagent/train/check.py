@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, HaluAgentError
-from ..models.embedded import EmbeddedModel
-from ..protocols import Message
-from ..trajectories.records import Trajectory
-from .base import load_model, load_tokenizer, require_extra
+from haluagent.errors import ConfigError, HaluAgentError
+from haluagent.models.engines.embedded import EmbeddedModel
+from haluagent.protocols import Message
+from haluagent.train.base import load_model, load_tokenizer, require_extra
+from haluagent.train.trajectories.records import Trajectory
 
 Conversation = list[Message]
 PROMPTS, TOKENS = 10, 32
@@ -100,7 +100,7 @@ def _transformers(
 
 def _greedy(model: Any, tokenizer: Any, conversation: Conversation, tokens: int) -> tuple[int, ...]:
     """The most likely token, again and again, up to the end of the turn."""
-    from .examples import Encoder
+    from haluagent.train.examples import Encoder
 
     encoder = Encoder(tokenizer)
     import torch

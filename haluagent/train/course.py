@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError
-from .base import load_model, load_tokenizer
-from .curve import Curve, Say
+from haluagent.errors import ConfigError
+from haluagent.train.base import load_model, load_tokenizer
+from haluagent.train.curve import Curve, Say
 
 if TYPE_CHECKING:
-    from .trainer import PairTrainer, TreeTrainer
+    from haluagent.train.trainer import PairTrainer, TreeTrainer
 
 
 def remember(out: Path, training: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ def run(
     from transformers.trainer_callback import PrinterCallback
     from transformers.trainer_utils import get_last_checkpoint
 
-    from .trainer import Progress
+    from haluagent.train.trainer import Progress
 
     last = get_last_checkpoint(str(out))
     step = int(Path(last).name.rpartition("-")[2]) if last else 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..journal import read_lines
+from haluagent.batch.journal import read_lines
 
 Say = Callable[[str], None]
 WIDTH, HEIGHT, EDGE = 640, 240, 40

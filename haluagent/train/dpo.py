@@ -5,15 +5,15 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from ..errors import ConfigError
-from ..models.store import sha256_of
-from ..trajectories import records
-from . import course
-from .base import load_tokenizer, require_extra
-from .curve import Say
-from .examples import Encoder
-from .preferences import Branch, branch_of, pairs
-from .settings import TARGETS, Settings
+from haluagent.errors import ConfigError
+from haluagent.models.weights.store import sha256_of
+from haluagent.train import course
+from haluagent.train.base import load_tokenizer, require_extra
+from haluagent.train.curve import Say
+from haluagent.train.examples import Encoder
+from haluagent.train.preferences import Branch, branch_of, pairs
+from haluagent.train.settings import TARGETS, Settings
+from haluagent.train.trajectories import records
 
 Columns = dict[str, list[int]]
 
@@ -90,7 +90,7 @@ def _train(
 ) -> Path:
     from datasets import Dataset
 
-    from .trainer import PairTrainer, collate_pair, dpo_arguments, lora
+    from haluagent.train.trainer import PairTrainer, collate_pair, dpo_arguments, lora
 
     trainer = PairTrainer(
         model=course.load(base, False, say, adapter),

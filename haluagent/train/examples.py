@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError
-from ..protocols import Message
-from ..trajectories.records import Call, Trajectory
+from haluagent.errors import ConfigError
+from haluagent.protocols import Message
+from haluagent.train.trajectories.records import Call, Trajectory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

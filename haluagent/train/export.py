@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ConfigError
-from .base import load_config, require_extra
+from haluagent.errors import ConfigError
+from haluagent.train.base import load_config, require_extra
 
 if TYPE_CHECKING:
     import numpy as np

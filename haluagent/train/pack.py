@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .examples import Example
+from haluagent.train.examples import Example
 
 if TYPE_CHECKING:
     import torch

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from ..trajectories.records import Call, Said, Trajectory, branches
-from ..types import Label
-from .examples import Encoder
-from .pack import Row
+from haluagent.train.examples import Encoder
+from haluagent.train.pack import Row
+from haluagent.train.trajectories.records import Call, Said, Trajectory, branches
+from haluagent.types import Label
 
 Outcome = Literal["right", "unverified", "wrong"]
 ORDER: tuple[Outcome, ...] = ("right", "unverified", "wrong")  # best first

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..errors import ConfigError
+from haluagent.errors import ConfigError
 
 Targets = Literal["attention", "all"]
 TARGETS: dict[Targets, tuple[str, ...]] = {

@@ -3,15 +3,15 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from ..errors import ConfigError
-from ..models.store import sha256_of
-from ..trajectories import records
-from . import course
-from .base import load_tokenizer, require_extra
-from .curve import Say
-from .examples import Counts, Encoder, make_examples
-from .pack import Row, pack
-from .settings import TARGETS, Settings
+from haluagent.errors import ConfigError
+from haluagent.models.weights.store import sha256_of
+from haluagent.train import course
+from haluagent.train.base import load_tokenizer, require_extra
+from haluagent.train.curve import Say
+from haluagent.train.examples import Counts, Encoder, make_examples
+from haluagent.train.pack import Row, pack
+from haluagent.train.settings import TARGETS, Settings
+from haluagent.train.trajectories import records
 
 
 def train(
@@ -65,7 +65,7 @@ def _train(
 ) -> Path:
     from datasets import Dataset
 
-    from .trainer import TreeTrainer, collate, lora, sft_arguments
+    from haluagent.train.trainer import TreeTrainer, collate, lora, sft_arguments
 
     full = settings.rank == 0
     trainer = TreeTrainer(

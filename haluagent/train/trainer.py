@@ -11,9 +11,9 @@ from peft import LoraConfig
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
-from .curve import Curve, Say
-from .pack import attention_mask
-from .settings import Settings
+from haluagent.train.curve import Curve, Say
+from haluagent.train.pack import attention_mask
+from haluagent.train.settings import Settings
 
 SAY_EVERY = 10  # steps
 

@@ -1,8 +1,8 @@
 """Other detectors on the same items: each in an environment of its own, behind a worker process, with its cost metered."""
 
-from ...types import Record
-from .client import Peer, PeerAnswer
-from .install import install, python_of
+from haluagent.bench.peers.client import Peer, PeerAnswer
+from haluagent.bench.peers.install import install, python_of
+from haluagent.types import Record
 
 
 class Known(Record):

@@ -11,10 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from ...errors import ConfigError
-from ...types import Usage
-from ..meter_proxy import MeterProxy
-from .install import python_of
+from haluagent.bench.peers.install import python_of
+from haluagent.bench.peers.meter_proxy import MeterProxy
+from haluagent.errors import ConfigError
+from haluagent.types import Usage
 
 _LINE = 1 << 24  # bytes: a reference may be long, and asyncio's own limit is 64 KiB
 # All that a worker is told of this process: no key of the user's, no setting that sends data elsewhere.

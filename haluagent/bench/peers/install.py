@@ -6,9 +6,9 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
-from ...errors import ConfigError
-from ...models.config import cache_dir
-from ...models.store import exclusive
+from haluagent.errors import ConfigError
+from haluagent.models.weights.store import exclusive
+from haluagent.settings import cache_dir
 
 _DONE = "installed.txt"  # holds the requirements that were installed; written last
 
@@ -84,7 +84,7 @@ def _run(command: list[str], failure: str) -> None:
 
 def main(arguments: list[str]) -> int:
     """`python -m haluagent.bench.peers.install [NAME ...]`: installs those peers, or all of them."""
-    from . import PEERS
+    from haluagent.bench.peers import PEERS
 
     try:
         for name in arguments or PEERS:

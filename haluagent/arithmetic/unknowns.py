@@ -1,0 +1,44 @@
+"""Equations with an unknown: what a response says it is, put to the test (`38 = 3x - 7`, and further on `x = 15`)."""
+
+import re
+from fractions import Fraction
+
+from haluagent.arithmetic.equations import Equation
+from haluagent.arithmetic.expressions import solve
+from haluagent.errors import ToolError
+from haluagent.text.numbers import Number, find_numbers, matches
+
+_ASSIGNED = re.compile(r"(?<![A-Za-z0-9*/×÷+\-.])([A-Za-z])\s*[=＝≈]\s*(?=-?\d)")
+_GOES_ON = re.compile(r"\s*[-+*/×÷^(A-Za-z]")
+_LETTER = re.compile(r"(?<![A-Za-z])([A-Za-z])(?![A-Za-z])")
+
+
+def assigned(text: str) -> dict[str, Number]:
+    """The unknowns that a text gives one number, and only one."""
+    found: dict[str, list[Number]] = {}
+    numbers = {number.span[0]: number for number in find_numbers(text)}
+    for match in _ASSIGNED.finditer(text):
+        number = numbers.get(match.end())
+        if number is not None and not _GOES_ON.match(text, number.span[1]):
+            found.setdefault(match.group(1), []).append(number)
+    return {name: values[0] for name, values in found.items() if len({value.value for value in values}) == 1}
+
+
+def solved(equation: Equation, values: dict[str, Number]) -> tuple[Number, list[Fraction]] | None:
+    """What an equation's one unknown is said to be, and what it comes to; None where that cannot be told.
+
+    Starts a child process for the algebra; blocking.
+    """
+    names = set(_LETTER.findall(f"{equation.left} {equation.right}"))
+    if equation.holds is not None or len(names) != 1 or not names <= values.keys():
+        return None
+    try:
+        found = [value.number for value in solve(f"{equation.left} = {equation.right}")]
+    except ToolError:
+        return None
+    return values[names.pop()], found
+
+
+def agrees(number: Number, found: list[Fraction]) -> bool:
+    """Whether the stated number is one of the solutions, as far as it is stated."""
+    return any(matches(value, number) for value in found)

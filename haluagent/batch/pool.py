@@ -1,0 +1,175 @@
+"""Many detections over one endpoint or several: each result is handed on when it is there, within bounds."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import Field
+
+from haluagent.agent import HaluAgent
+from haluagent.errors import ConfigError, HaluAgentError, ModelError
+from haluagent.types import Record, Usage
+
+
+class Bounds(Record):
+    """Where to stop: after so many items, tokens evaluated and generated, or seconds of this call. What has begun then is
+    finished."""
+
+    items: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    seconds: float | None = Field(default=None, gt=0)
+
+
+class Outcome(Protocol):
+    @property
+    def usage(self) -> Usage: ...
+
+
+R = TypeVar("R", bound=Outcome)
+
+FAILURES = 10  # in a row: then it is not the items
+
+
+@dataclass
+class Job(Generic[R]):
+    """One thing to do. Where `run` raises ModelError, it is tried once more, and what `failed` makes of the second error is
+    the result."""
+
+    run: Callable[[HaluAgent], Awaitable[R]]
+    failed: Callable[[str], R]
+    tried: bool = False
+
+
+async def work(
+    jobs: Iterable[Job[R]],
+    agents: list[HaluAgent],
+    keep: Callable[[R], None],
+    *,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    prepare: bool = True,
+) -> str | None:
+    """Run jobs, `in_flight` at a time at each agent, and `keep` their results as they come, in any order. Jobs are drawn
+    one by one, so that they need not fit in memory together.
+
+    Returns None where all are done, else which bound ended it. An endpoint that no longer answers is left out, and its jobs
+    go to the others; raises ModelError where none is left, or many items fail one after another, and ConfigError where an
+    engine cannot start; `prepare` False is for jobs that ask no model, and starts none. Closes the agents.
+    """
+    try:
+        for agent in agents if prepare else ():  # one that cannot start is no fault of an item
+            await asyncio.to_thread(agent.prepare)
+        crew = _Crew(iter(jobs), keep, bounds or Bounds())
+        async with asyncio.TaskGroup() as group:
+            for agent in agents * in_flight:
+                group.create_task(crew.serve(agent))
+    except* HaluAgentError as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        for agent in agents:
+            await agent.aclose()
+    if crew.again and not crew.ended:
+        raise ModelError(f"no endpoint answers any more: {crew.last_error}; what is done is kept, and the same again goes on from there")
+    return crew.ended
+
+
+class _Crew(Generic[R]):
+    """What the tasks of all endpoints share: the jobs that are left, those to try again, and how much was used."""
+
+    def __init__(self, jobs: Iterator[Job[R]], keep: Callable[[R], None], bounds: Bounds) -> None:
+        self._jobs = jobs
+        self._keep = keep
+        self._bounds = bounds
+        self._began = time.monotonic()
+        self._items = 0
+        self._tokens = 0
+        self._running = 0
+        self._changed = asyncio.Condition()
+        self._gone: set[HaluAgent] = set()
+        self._failures = 0
+        self.again: deque[Job[R]] = deque()
+        self.ended: str | None = None
+        self.last_error = ""
+
+    async def serve(self, agent: HaluAgent) -> None:
+        """Take jobs until none is left or may come back, a bound is reached, or the endpoint is gone."""
+        while agent not in self._gone:
+            job = self._next()
+            if job is not None:
+                await self._do(job, agent)
+            elif self._running and not self.ended:  # one of those that run may have to be tried again
+                async with self._changed:
+                    await self._changed.wait()
+            else:
+                return
+
+    def _next(self) -> Job[R] | None:
+        if self.ended:
+            return None
+        job = self.again.popleft() if self.again else next(self._jobs, None)
+        if job is not None and (bound := self._bound()):
+            self.ended = bound
+            self.again.clear()
+            return None
+        self._items += job is not None and not job.tried
+        return job
+
+    def _bound(self) -> str | None:
+        bounds, seconds = self._bounds, time.monotonic() - self._began
+        if bounds.items is not None and self._items >= bounds.items:
+            return f"the limit of {bounds.items} items"
+        if bounds.tokens is not None and self._tokens >= bounds.tokens:
+            return f"the limit of {bounds.tokens} tokens"
+        if bounds.seconds is not None and seconds >= bounds.seconds:
+            return f"the limit of {bounds.seconds:g} seconds"
+        return None
+
+    async def _do(self, job: Job[R], agent: HaluAgent) -> None:
+        self._running += 1
+        try:
+            if (result := await self._result(job, agent)) is not None:
+                self._tokens += result.usage.evaluated_tokens + result.usage.generated_tokens
+                self._keep(result)
+        finally:
+            self._running -= 1
+            async with self._changed:
+                self._changed.notify_all()
+
+    async def _result(self, job: Job[R], agent: HaluAgent) -> R | None:
+        """None where the job is to be tried again."""
+        try:
+            result = await job.run(agent)
+            self._failures = 0
+            return result
+        except ConfigError as error:  # of this item: an empty text, a language that is not supported
+            return job.failed(str(error))
+        except ModelError as error:
+            self.last_error = str(error)
+            if not await asyncio.to_thread(answers, agent):
+                self._gone.add(agent)
+            elif job.tried:
+                self._failures += 1
+                if self._failures >= FAILURES:
+                    raise ModelError(f"{FAILURES} items failed one after another, the last with: {error}") from error
+                return job.failed(str(error))
+            else:
+                job.tried = True
+            self.again.append(job)
+            return None
+
+
+def answers(agent: HaluAgent) -> bool:
+    """Whether an endpoint still says which models it has. An engine in this process does."""
+    from haluagent.models.client import OpenAIModel
+    from haluagent.models.discovery import discover
+
+    if not isinstance(agent.model, OpenAIModel):
+        return True
+    try:
+        discover(agent.model.base_url, agent.model.api_key)
+    except HaluAgentError:
+        return False
+    return True

@@ -1,0 +1,86 @@
+"""The test sets of HaluAgent (Cheng et al. 2024): a question, a model's answer, and `judge`, 1 for a hallucination.
+
+Their other fields hold the gold answer or where it is from. They are named here only to tell a set's file from another's.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field
+
+from haluagent.bench.datasets.items import Item
+from haluagent.bench.datasets.rows import Judge, Name, RowModel, Text, bad, language_of, rows
+from haluagent.types import Language
+
+Reader = Callable[[Path], Iterator[Item]]
+
+
+class Judged(RowModel):
+    question: Text
+    answer: Text
+    judge: Judge
+    name: Name | None = Field(default=None, validation_alias=AliasChoices("id", "question_id"))
+
+
+class WebQA(Judged):
+    output: str
+
+
+class Ape210K(Judged):
+    equation: str
+
+
+class HumanEval(Judged):
+    run_id: Any
+
+
+class WordCnt(Judged):
+    question_id: Any
+
+
+class HalluQA(Judged):
+    original_question: Any
+
+
+class WithKnowledge(Judged):
+    knowledge: Text
+
+
+def judged(stem: str, model: type[Judged], language: Language | None) -> Reader:
+    """A reader of a set whose items are in `language`, or each in its own where that is None."""
+
+    def read(directory: Path) -> Iterator[Item]:
+        return (_item(number, row, language) for number, row in rows(directory, stem, model))
+
+    return read
+
+
+def halueval_qa(directory: Path) -> Iterator[Item]:
+    """The items of the set with the passage that the question is about as their reference."""
+    for number, row in rows(directory, "halueval_qa", WithKnowledge):
+        yield _item(number, row, "en").model_copy(update={"reference": row.knowledge})
+
+
+def tool_questions(kind: Literal["翻译", "共有多少天"]) -> Reader:
+    """A reader of one half of the file for the two added tools: translations, or the days between two dates."""
+
+    def read(directory: Path) -> Iterator[Item]:
+        for number, row in rows(directory, "translation_date", Judged):
+            if "翻译" not in row.question and "共有多少天" not in row.question:
+                why = "field 'question' asks for neither a translation (翻译) nor a number of days (共有多少天): is it of another set?"
+                raise bad(directory, "translation_date", number, why)
+            if kind in row.question:
+                yield _item(number, row, None)
+
+    return read
+
+
+def _item(number: int, row: Judged, language: Language | None) -> Item:
+    return Item(
+        id=f"{number}:{number if row.name is None else row.name}",
+        question=row.question,
+        response=row.answer,
+        language=language or language_of(row.question, row.answer),
+        wrong=row.judge == 1,
+    )

@@ -1,0 +1,62 @@
+"""The ways to judge an item by its reference: faithfulness in its modes, and claims."""
+
+import time
+from collections.abc import Awaitable, Callable
+
+from haluagent.agent import HaluAgent
+from haluagent.bench.datasets.items import Item
+from haluagent.bench.rows import Row, blank
+from haluagent.checks.claims.check import acheck_claims
+from haluagent.checks.claims.records import CheckedClaim
+from haluagent.checks.faithfulness.check import acheck
+from haluagent.checks.faithfulness.records import Mode
+
+NO_REFERENCE = "this method needs a reference, and the item has none"
+_Method = Callable[[HaluAgent, Item, str], Awaitable[Row]]
+
+
+def faithfulness(mode: Mode) -> _Method:
+    """The verdict of `haluagent check` in a mode; FAIL is a hallucination. Raises ModelError where the endpoint failed."""
+
+    async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
+        row = blank(item, dataset, mode)
+        if not item.reference:
+            return row.model_copy(update={"error": NO_REFERENCE})
+        began = time.monotonic()
+        found = await acheck(
+            agent, item.question, item.response, item.reference, mode=mode, language=item.language, on_error="raise"
+        )
+        verdict = None if found.verdict is None else found.verdict == "FAIL"
+        update = {"verdict": verdict, "score": found.score, "usage": found.usage, "error": found.error}
+        return row.model_copy(update=update | {"seconds": time.monotonic() - began})
+
+    return method
+
+
+async def claims(agent: HaluAgent, item: Item, dataset: str) -> Row:
+    """The verdict of `haluagent claims extract-check` with its defaults: a hallucination as soon as one claim is not
+    entailed, as RefChecker counts. The score is that of the claim that is entailed least. Raises ModelError where the
+    endpoint failed."""
+    row = blank(item, dataset, "claims")
+    if not item.reference:
+        return row.model_copy(update={"error": NO_REFERENCE})
+    began = time.monotonic()
+    report = await acheck_claims(agent, item.response, item.reference, item.question, language=item.language)
+    verdict = None if report.verdict is None else report.verdict in ("Contradiction", "Neutral")
+    score = max((_risk(claim) for claim in report.claims), default=0.0)
+    update = {"verdict": verdict, "score": score, "usage": report.usage, "error": report.error}
+    return row.model_copy(update=update | {"seconds": time.monotonic() - began})
+
+
+def _risk(claim: CheckedClaim) -> float:
+    """The probability that a claim is not entailed; one half where nothing could be said."""
+    if claim.label is None or claim.probability is None:
+        return 0.5
+    return 1 - claim.probability if claim.label == "Entailment" else claim.probability
+
+
+GROUNDED: dict[str, _Method] = {
+    "fast": faithfulness("fast"),
+    "judge": faithfulness("judge"),
+    "claims": claims,
+}

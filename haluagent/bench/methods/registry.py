@@ -1,0 +1,98 @@
+"""The ways to judge an item that need nothing but the model: the agent, the simple prompt, a Lynx-form judge."""
+
+import time
+from collections.abc import Awaitable, Callable
+
+from haluagent.agent import HaluAgent
+from haluagent.bench.datasets.items import Item
+from haluagent.bench.methods import lynx, simple_prompt
+from haluagent.bench.methods.grounded import GROUNDED
+from haluagent.bench.peers import PEERS
+from haluagent.bench.rows import ClaimRow, Row, blank
+from haluagent.detection.verdict import doubt
+from haluagent.errors import ModelError
+from haluagent.protocols import Model
+from haluagent.types import Detection, Label, Language, Usage
+
+Judge = Callable[[Model, str, str, str | None, Language], Awaitable[tuple[bool | None, float, Usage, str | None]]]
+Method = Callable[[HaluAgent, Item, str], Awaitable[Row]]
+
+_RISK: dict[Label, float] = {"contradicted": 1.0, "unverified": 0.5, "supported": 0.0, "no_claim": -1.0}
+_LABELS: dict[bool | None, Label] = {True: "contradicted", False: "supported", None: "unverified"}
+
+
+async def agent(agent: HaluAgent, item: Item, dataset: str) -> Row:
+    """The agent's detection. Raises ModelError where the endpoint failed."""
+    began = time.monotonic()
+    detection = await agent.adetect(item.question, item.response, item.reference, item.language)
+    if detection.stop == "error":
+        raise ModelError(detection.error or "the endpoint failed")
+    return blank(item, dataset, "haluagent").model_copy(
+        update={
+            "verdict": detection.hallucination,
+            "score": detection.score,
+            "claims": tuple(claim_row(detection, item, number) for number in range(len(item.claims))),
+            "usage": detection.usage,
+            "seconds": time.monotonic() - began,
+            "detection": detection,
+        }
+    )
+
+
+async def untaught(own: HaluAgent, item: Item, dataset: str) -> Row:
+    """The agent on the same weights without what they were taught. Raises ModelError where the endpoint failed."""
+    row = await agent(own.on(without_adapter(own.model)), item, dataset)
+    return row.model_copy(update={"method": "untaught"})
+
+
+def without_adapter(model: Model) -> Model:
+    """The model as it was before it was taught, where that can be had here; else the model."""
+    base = getattr(model, "untaught", None)
+    found: Model = base() if base is not None else model
+    return found
+
+
+def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
+    """A method that asks a judge of the response and, where wanted, of each of its claims too. The judge is the model as it
+    was before it was taught."""
+
+    async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
+        began = time.monotonic()
+        model = without_adapter(agent.model)
+        verdict, score, usage, error = await judge(model, item.question, item.response, item.reference, item.language)
+        claims = []
+        for claim in item.claims if by_claim else ():
+            wrong, risk, cost, _ = await judge(model, item.question, claim.text, item.reference, item.language)
+            usage += cost
+            claims.append(ClaimRow(wrong=claim.wrong, label=_LABELS[wrong], score=risk))
+        update = {"verdict": verdict, "score": score, "claims": tuple(claims), "usage": usage, "error": error}
+        return blank(item, dataset, name).model_copy(update=update | {"seconds": time.monotonic() - began})
+
+    return method
+
+
+# Those that have nothing to say without a reference.
+NEEDS_REFERENCE = {"lynx", *GROUNDED, *(peer.name for peer in PEERS.values() if peer.needs_reference)}
+
+METHODS: dict[str, Method] = {
+    "haluagent": agent,
+    "untaught": untaught,
+    "prompt": _asked("prompt", simple_prompt.judge, by_claim=True),
+    "lynx": _asked("lynx", lynx.judge),
+    **GROUNDED,
+}
+
+
+def claim_row(detection: Detection, item: Item, number: int) -> ClaimRow:
+    """What the agent said of one claim: of the sentences that stand where the claim stands in the response. The worst of
+    their labels, and the greatest of their probabilities to be wrong."""
+    claim = item.claims[number]
+    start = sum(len(before.text) + 1 for before in item.claims[:number])
+    end = start + len(claim.text)
+    entries = [
+        entry
+        for entry in detection.sentences
+        if entry.sentence.index > 0 and entry.sentence.span[0] < end and entry.sentence.span[1] > start
+    ]
+    label: Label = max((entry.label for entry in entries), key=lambda label: _RISK[label], default="unverified")
+    return ClaimRow(wrong=claim.wrong, label=label, score=max((0.0 if e.label == "no_claim" else doubt(e) for e in entries), default=0.5))

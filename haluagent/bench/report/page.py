@@ -1,0 +1,64 @@
+"""A run as one HTML page that needs nothing else: no server, no network, no other file.
+
+What the data says never becomes markup: the template escapes it, the trajectories are JSON in which `<` is written as
+`\\u003c`, and the script makes text nodes of them. A content security policy allows that one script and no request.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from haluagent.bench.report import cited
+from haluagent.bench.report.data import Report
+from haluagent.bench.report.markdown import costs, paper_table, tools
+from haluagent.bench.report.svg import balanced_chart, reliability_chart
+from haluagent.bench.report.text import NOTES, QUALITY, TEXT_COLUMNS, WITH_INTERVAL, lengths, per_item, percent
+from haluagent.bench.rows import Row
+
+
+def page(report: Report, rows: Sequence[Row]) -> str:
+    """The HTML page of a run."""
+    script = _part("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"percent": percent, "seconds": lambda cost: per_item(cost, "normalised", 1)}
+    return environment.from_string(_part("report.html.jinja2")).render(
+        report=report,
+        columns=QUALITY,
+        with_interval=WITH_INTERVAL,
+        lengths=lengths,
+        text_columns=TEXT_COLUMNS,
+        notes=NOTES,
+        cost_table=costs(report),
+        tool_table=tools(report),
+        paper={level: paper_table(report, level) for level in ("response", "sentence")},
+        cited=cited,
+        balanced_chart=balanced_chart(report),
+        reliability_chart=reliability_chart(report.reliability),
+        style=_part("report.css"),
+        script=script,
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; "
+        "form-action 'none'",
+        data=embedded([_entry(row) for row in rows]),
+    )
+
+
+def embedded(value: Any) -> str:
+    """JSON that may stand inside a script element: without `<`, nothing in it can end the element or begin another."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    """What the page shows of a row. Fields at their default are left out, which halves the page."""
+    return row.model_dump(mode="json", exclude_defaults=True) | {"verdict": row.verdict, "score": row.score}
+
+
+@cache
+def _part(name: str) -> str:
+    return (files("haluagent.bench.report") / name).read_text(encoding="utf-8")

@@ -1,0 +1,88 @@
+"""Figures as text: the cells that all forms of the report share, and the short table after a run."""
+
+from collections.abc import Sequence
+
+from haluagent.bench.report.data import AGENT, PROMPT, Report, SetFigures
+from haluagent.bench.scoring.cost import Cost
+from haluagent.bench.scoring.scores import Scores
+
+NONE = "–"
+
+# Heading and field of the columns of quality, in percent; the first four are given with their interval.
+QUALITY = (
+    ("accuracy", "accuracy"), ("balanced", "balanced"), ("F1", "f1"), ("AUROC", "auroc"), ("precision", "precision"),
+    ("recall", "recall"), ("ECE", "calibration_error"), ("coverage", "coverage"), ("acc. covered", "accuracy_covered"),
+    ("acc. by score", "by_score"),
+)  # fmt: skip
+WITH_INTERVAL = ("accuracy", "balanced", "f1", "auroc")
+
+NOTES = (
+    "Percent, with 95 % bootstrap intervals in brackets (percentiles over 1,000 resamples of the items; of whole responses "
+    "where the items are sentences). At exactly 0 or 100 such an interval has no width: with n items, read 100 as "
+    "“above 100 − 300/n”.",
+    "A hallucination is the positive class. An item that failed, was left unverified or could not be read counts as wrong "
+    "in accuracy and as a miss of its own class in balanced accuracy and recall; it was not flagged, so it is not in "
+    "precision's denominator.",
+    "ECE: expected calibration error of the score as the probability of a hallucination, 10 bins of equal width. "
+    "“By score” takes every item with a score above one half for a hallucination.",
+    "The length rule is the one threshold on the number of characters, in either direction, with the best balanced accuracy "
+    "on the other items of the set (5-fold cross-validation, ten times); beside it stands what the best one does on the very "
+    "items it was chosen on.",
+    "Normalised seconds are evaluated/64 + generated/12: the tokens at the embedded engine's speeds on two cores.",
+)
+
+
+TEXT_COLUMNS = ("", "set", "method", "tool", "tool calls", "best length rule on its own items")
+
+
+def percent(share: float | None) -> str:
+    return NONE if share is None else f"{100 * share:.1f}"
+
+
+def with_interval(scores: Scores, name: str) -> str:
+    """`71.4 [60.2, 82.0]`"""
+    value, interval = getattr(scores, name), scores.intervals.get(name)
+    return percent(value) + (f" [{percent(interval[0])}, {percent(interval[1])}]" if interval else "")
+
+
+def per_item(cost: Cost | None, name: str, digits: int = 0) -> str:
+    return NONE if cost is None else f"{cost.per_item(name):,.{digits}f}"
+
+
+def lengths(figures: SetFigures) -> str:
+    """What the best length rule is and does on the items it was chosen on; empty where there is none."""
+    best = figures.best_length
+    if best is None:
+        return ""
+    return f"“{best.rule}”: {percent(best.scores.accuracy)} accuracy, {percent(best.scores.balanced)} balanced"
+
+
+def summary(report: Report) -> str:
+    """The short table: for each set the agent, the simple prompt and the best of what needs no model."""
+    head = ["set", "n", "accuracy", "balanced", "F1", "AUROC", "coverage", "prompt acc/bal", "trivial acc/bal", "s/item"]
+    return aligned([head, *(_line(figures) for figures in report.sets)])
+
+
+def _line(figures: SetFigures) -> list[str]:
+    agent, prompt = figures.of(AGENT), figures.of(PROMPT)
+    shown = agent or figures.methods[0]
+    name = figures.name if agent else f"{figures.name} ({shown.method})"
+    scores = shown.scores
+    return [
+        name,
+        str(scores.n),
+        with_interval(scores, "accuracy"),
+        *(percent(getattr(scores, field)) for field in ("balanced", "f1", "auroc", "coverage")),
+        f"{percent(prompt.scores.accuracy)}/{percent(prompt.scores.balanced)}" if prompt else NONE,
+        f"{percent(figures.best_trivial('accuracy'))}/{percent(figures.best_trivial('balanced'))}",
+        per_item(shown.cost, "normalised", 1),
+    ]
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart, the first to the left and the figures to the right."""
+    widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(zip(line, widths, strict=True)))
+        for line in lines
+    )

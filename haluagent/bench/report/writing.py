@@ -1,0 +1,41 @@
+"""The report of a run: Markdown, JSON, and one HTML page with every trajectory."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from haluagent.bench.report.data import as_json, figures
+from haluagent.bench.report.markdown import markdown as as_markdown
+from haluagent.bench.report.page import page
+from haluagent.bench.report.text import summary
+from haluagent.bench.rows import About, Row, read
+from haluagent.errors import ConfigError
+
+
+def write(run_path: Path, out_stem: Path) -> list[Path]:
+    """Write `out_stem` with `.md`, `.json` and `.html` from the run, and return these paths. Raises ConfigError where the
+    run cannot be read."""
+    about, rows = read(run_path)
+    report = figures(about, rows)
+    texts = {
+        ".md": as_markdown(report),
+        ".json": json.dumps(as_json(report), ensure_ascii=False, indent=1) + "\n",
+        ".html": page(report, rows),
+    }
+    out_stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [out_stem.with_name(out_stem.name + ending) for ending in texts]
+    if any(path.exists() and path.samefile(run_path) for path in paths):
+        raise ConfigError(f"{run_path} is the run itself: name the report otherwise with --out")
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.write_text(text, encoding="utf-8", errors="replace")
+    return paths
+
+
+def markdown(about: About, rows: Sequence[Row]) -> str:
+    """The tables of a run as Markdown."""
+    return as_markdown(figures(about, rows))
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The short table for a terminal: a line for each set, the simple prompt and the best trivial answer beside the agent."""
+    return summary(figures(About(version="", model=""), rows))

@@ -1,0 +1,49 @@
+"""Tools first: a claim with arithmetic or a date is decided by the tool that can compute it."""
+
+import asyncio
+import inspect
+
+from haluagent.detection.limits import BudgetExceeded
+from haluagent.errors import FormatError, ModelError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.text.lengths import length_requirement
+from haluagent.tooling.registry import Registry
+from haluagent.tooling.tool import Tool
+from haluagent.types import Sentence, ToolCall, ToolResult
+
+
+async def decide(registry: Registry, context: ToolContext, claim: Sentence) -> tuple[str, ToolResult] | None:
+    """The first specific tool that decides a claim, and what it says; None where none does. A tool is only called where
+    that takes no turn of the model: with the one call that is obvious, or with nothing but the claim. One that fails decides
+    nothing."""
+    calls = await asyncio.to_thread(_calls, registry, context, claim)
+    for call in calls:
+        try:
+            result = await registry.call(call, context)
+        except (ToolError, FormatError, ModelError, BudgetExceeded):
+            continue  # the passages are asked
+        if result.label in ("supported", "contradicted"):
+            return call.name, result
+    return None
+
+
+def _calls(registry: Registry, context: ToolContext, claim: Sentence) -> list[ToolCall]:
+    specific = [item for item in registry if not (item.system or item.general or item.external)]
+    fitting = [item for item in specific if registry.fits(item, context, claim) and _is_about(registry, item, context, claim)]
+    calls = [registry.obvious(item, context, claim) or _pointing(item, claim) for item in fitting]
+    return [call for call in calls if call is not None]
+
+
+def _is_about(registry: Registry, item: Tool, context: ToolContext, claim: Sentence) -> bool:
+    """What a tool says of the response as a whole (its length, its code) is not said of one claim in it, unless that
+    claim states the length that the question asks for."""
+    if not registry.fits(item, context, context.sentence(0)):
+        return True
+    stated, asked = length_requirement(claim.text), length_requirement(context.question)
+    return stated is not None and asked is not None and (stated.minimum, stated.maximum) == (asked.minimum, asked.maximum)
+
+
+def _pointing(item: Tool, claim: Sentence) -> ToolCall | None:
+    """The call that names the claim and nothing else, where that is enough."""
+    needed = [name for name, one in item.parameters.items() if one.default is inspect.Parameter.empty]
+    return ToolCall(name=item.name, arguments={"sentence": claim.name}) if needed == ["sentence"] else None

@@ -1,0 +1,188 @@
+"""The claims of a response checked against passages, after RefChecker (Hu et al. 2023): labels, their places, a verdict.
+
+Tools come first: arithmetic and dates go to the tool that computes them. What it finds wrong is a Contradiction, and no
+passage is asked. What it finds right is an Entailment, unless a passage surely contradicts it. Such a label cites no passage
+where none says the same. Every other claim goes to the checker, passage by passage.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, get_args
+
+from haluagent.agent import HaluAgent
+from haluagent.checks.claims.checkers import Checker, Work
+from haluagent.checks.claims.choice import ChoiceChecker
+from haluagent.checks.claims.extract import extract
+from haluagent.checks.claims.inputs import given_claims, given_passages
+from haluagent.checks.claims.joint import JointChecker
+from haluagent.checks.claims.label import label
+from haluagent.checks.claims.merge import aggregate, ratios
+from haluagent.checks.claims.records import Aggregator, CheckedClaim, Claim, ClaimReport, Format
+from haluagent.checks.claims.retrieve import retrieve
+from haluagent.detection.limits import Budget, Meter
+from haluagent.errors import ConfigError, SearchError
+from haluagent.protocols import ToolContext
+from haluagent.text import language as languages
+from haluagent.types import Language, Sentence, Usage
+
+CheckerName = Literal["choice", "joint", "nli"]
+
+
+def make_checker(checker: str | Checker, nli_model: str | None = None) -> Checker:
+    """The checker of a name; `nli` needs a model. Raises ConfigError for an unknown name."""
+    if not isinstance(checker, str):
+        return checker
+    if checker == "nli":
+        if not nli_model:
+            raise ConfigError("the checker nli needs a model: --nli-model PATH, or checker=NLIChecker(PATH) in Python")
+        from haluagent.checks.claims.nli import NLIChecker
+
+        return NLIChecker(nli_model)
+    if checker not in get_args(CheckerName):
+        raise ConfigError(f"checker {checker!r} is not known: use {', '.join(get_args(CheckerName))}")
+    return ChoiceChecker() if checker == "choice" else JointChecker()
+
+
+def check_claims(
+    agent: HaluAgent,
+    response: str,
+    reference: str | Sequence[str] | None,
+    question: str = "",
+    *,
+    claims: Sequence[Claim | str | Sequence[str]] | None = None,
+    format: Format = "sentence",
+    checker: CheckerName | Checker = "choice",
+    aggregator: Aggregator = "strict",
+    language: str = "auto",
+    tools: bool = True,
+) -> ClaimReport:
+    """`acheck_claims` for synchronous code."""
+    return agent.wait_for(
+        acheck_claims(
+            agent,
+            response,
+            reference,
+            question,
+            claims=claims,
+            format=format,
+            checker=checker,
+            aggregator=aggregator,
+            language=language,
+            tools=tools,
+        )
+    )
+
+
+async def acheck_claims(
+    agent: HaluAgent,
+    response: str,
+    reference: str | Sequence[str] | None,
+    question: str = "",
+    *,
+    claims: Sequence[Claim | str | Sequence[str]] | None = None,
+    format: Format = "sentence",
+    checker: CheckerName | Checker = "choice",
+    aggregator: Aggregator = "strict",
+    language: str = "auto",
+    tools: bool = True,
+    of_results: bool = False,
+    base_rate: float = 0.5,
+) -> ClaimReport:
+    """The report on the claims of a response: given ones, or those that `extract` finds in it.
+
+    `reference` is one document (accurate context), several passages (noisy context: any Entailment, else any Contradiction,
+    else Neutral), or None (zero context: passages are searched for). Prompts are in the language of the response, whatever
+    that of the passages is. `tools=False` leaves every claim to the checker. `of_results` says that the passages are what the
+    tools of an agent's run returned, `base_rate` what share of such claims is right, in (0, 1).
+
+    A claim that could not be checked has no label, and then the response has no verdict: `error` says why. Raises
+    ConfigError for an empty response or reference, an unknown option, or zero context without a search; ModelError where
+    the claims could not be extracted or the endpoint is gone.
+    """
+    began = time.monotonic()
+    judge = make_checker(checker)
+    if aggregator not in get_args(Aggregator):
+        raise ConfigError(f"aggregator {aggregator!r} is not known: use {', '.join(get_args(Aggregator))}")
+    if not response.strip():
+        raise ConfigError("the response is empty: give the text to check")
+    passages = None if reference is None else given_passages(reference)
+    if passages is None and agent.services.search is None:
+        raise ConfigError(
+            "there is no reference and no search: give a reference, add documents with `haluagent index add PATH`, or "
+            "name a search with --search"
+        )
+    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else response, response)
+    usage, errors = Usage(), []
+    if claims is None:
+        extraction = await extract(agent, response, question, format=format, language=chosen)
+        stated, usage, errors = extraction.claims, extraction.usage, [extraction.error]
+    else:
+        stated = await asyncio.to_thread(given_claims, claims, response)
+    budget = Budget(agent.limits)
+    meter = Meter(agent.model, budget)
+    if stated and judge.asks_model:
+        await agent.aprepare()
+    context = replace(_context(agent, question, response, chosen, stated, meter), results=of_results, base_rate=base_rate)
+    checked, passages, coverage = await _check(agent, context, passages, stated, judge, budget, tools)
+    labels = [one.label for one in checked]
+    errors = [*(one.error for one in checked), *errors]
+    return ClaimReport(
+        question=question,
+        response=response,
+        language=chosen,
+        format=format,
+        aggregator=aggregator,
+        claims=tuple(checked),
+        verdict=aggregate(labels, aggregator),
+        ratios=ratios([one for one in labels if one is not None]),
+        passages=passages,
+        coverage=coverage,
+        usage=usage + meter.usage,
+        seconds=time.monotonic() - began,
+        error=next(filter(None, errors), None),
+    )
+
+
+def _context(
+    agent: HaluAgent, question: str, response: str, language: Language, claims: Sequence[Claim], model: Meter
+) -> ToolContext:
+    """What tools and checkers may know: each claim is a sentence."""
+    return ToolContext(
+        question=question,
+        response=response,
+        language=language,
+        sentences=[Sentence(index=i, text=claim.text, span=claim.span or (0, 0)) for i, claim in enumerate(claims, 1)],
+        model=model,
+        **vars(agent.services),
+    )
+
+
+async def _check(
+    agent: HaluAgent,
+    context: ToolContext,
+    passages: tuple[str, ...] | None,
+    claims: Sequence[Claim],
+    judge: Checker,
+    budget: Budget,
+    tools: bool,
+) -> tuple[list[CheckedClaim], tuple[str, ...], float]:
+    """The claims with their labels, the passages that they were compared with, and the share of these that was read."""
+    if not claims:
+        return [], passages or (), 1.0
+    if passages is not None:
+        wanted = [[number for number, text in enumerate(passages) if text.strip()]] * len(claims)
+    else:
+        assert context.search is not None
+        failed = "the search found nothing to compare with"
+        try:
+            passages, wanted = await retrieve(context.search, context)
+        except SearchError as error:
+            passages, failed = (), f"the search failed: {error}"
+        if not passages:
+            return [CheckedClaim(claim=claim, label=None, error=failed) for claim in claims], (), 1.0
+    context = replace(context, reference="\n\n".join(passages))
+    work = Work(agent, context, passages, budget, asyncio.Semaphore(agent.concurrency))
+    checked, coverage = await label(work, claims, wanted, judge, tools=tools)
+    return checked, passages, coverage

@@ -1,0 +1,88 @@
+"""What every checker of claims is given, and what it gives back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from haluagent.agent import HaluAgent
+from haluagent.batch.pool import answers
+from haluagent.checks.claims.records import Citation, Relation
+from haluagent.detection.limits import Budget, BudgetExceeded
+from haluagent.errors import FormatError, HaluAgentError, ModelError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.types import Sentence, Span
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one passage says of a claim. `probability` in [0, 1] is that of the label, where the checker has one; `read` are
+    the spans of the passage that were looked at. Without a label `error` says why."""
+
+    label: Relation | None
+    probability: float | None = None
+    citation: Citation | None = None
+    read: tuple[Span, ...] = ()
+    error: str | None = None
+
+
+async def together(parts: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
+    """What all of them return. The first error of this package ends the others, and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(part) for part in parts]
+    except* HaluAgentError as errors:
+        raise errors.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+@dataclass(frozen=True)
+class Work:
+    """The claims of one response to check: `context.sentences`, against `passages`. `gate` bounds the calls at a time."""
+
+    agent: HaluAgent
+    context: ToolContext
+    passages: tuple[str, ...]
+    budget: Budget
+    gate: asyncio.Semaphore
+
+    async def each(self, run: Callable[[T], Awaitable[R]], items: Sequence[T]) -> list[R]:
+        """`run` for every item: the first alone, so that the others find the passage in the engine's prefix cache, then
+        those together."""
+
+        async def one(item: T) -> R:
+            async with self.gate:
+                return await run(item)
+
+        return [await one(item) for item in items[:1]] + await together([one(item) for item in items[1:]])
+
+    async def attempt(self, check: Awaitable[Finding]) -> Finding:
+        """What a check finds; where the model or a tool failed, or a limit was reached, a finding without a label. Raises
+        ModelError where the endpoint no longer answers at all: that is no fault of the claim."""
+        try:
+            async with asyncio.timeout(self.budget.seconds_left()):
+                return await check
+        except ModelError as error:
+            if not await asyncio.to_thread(answers, self.agent):
+                raise
+            return Finding(None, error=str(error))
+        except (ToolError, FormatError, BudgetExceeded) as error:
+            return Finding(None, error=str(error))
+        except TimeoutError:
+            return Finding(None, error=f"the time limit of {self.agent.limits.seconds or 0:g} s was reached")
+
+
+class Checker(Protocol):
+    """Something that labels claims. `name` is what the report says of who decided; `asks_model` is whether the agent's model
+    has to be up."""
+
+    name: str
+    asks_model: bool
+
+    async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
+        """A finding for each claim, in their order, from the passage of that number alone. Raises ConfigError where
+        something has to be set up first, and ModelError where the endpoint is gone."""
+        ...

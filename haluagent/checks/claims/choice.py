@@ -1,0 +1,67 @@
+"""The checker `choice`: a claim against a passage by the calibrated scored choice that the tool `match` makes.
+
+A passage that supports a claim makes it an Entailment. One that does not may say something else, or nothing: it is a
+Contradiction only where the model also holds that the passage says enough to decide it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from haluagent.checks.claims.checkers import Finding, Work
+from haluagent.checks.claims.localize import cite
+from haluagent.checks.claims.records import Relation
+from haluagent.judging.comparison import Comparison, compare, read_without_orders
+from haluagent.judging.judge import mentions, wording_of
+from haluagent.models.calibration import calibration_of
+from haluagent.protocols import ToolContext
+from haluagent.text.language import written_in
+from haluagent.types import Language, Sentence
+
+
+class ChoiceChecker:
+    """Two to six scored choices a claim and passage: two for each of at most three windows, and two more where none of them
+    supports it. The probability of an Entailment is that the passage supports the claim, that of both others that it does
+    not; the two are told apart by a threshold."""
+
+    name = "choice"
+    asks_model = True
+
+    async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
+        async def one(claim: Sentence) -> Finding:
+            return await work.attempt(check_one(work, passage, claim))
+
+        return await work.each(one, claims)
+
+
+async def check_one(work: Work, passage: int, claim: Sentence) -> Finding:
+    """One claim against one passage. A passage with nothing to read, or with nothing but orders to its reader, is Neutral."""
+    text = work.passages[passage]
+    if not (await asyncio.to_thread(read_without_orders, text)).strip():  # a long one takes seconds
+        return Finding("Neutral", read=((0, len(text)),))
+    context = replace(work.context, reference=text)
+    found = await compare(context, claim)
+    locate = partial(cite, work.passages, passage, found.readable, found.place, claim.claim)
+    if found.label == "supported":
+        return Finding("Entailment", found.supported, locate(), found.read)
+    label: Relation = "Neutral"
+    if _speaks_against(found, context.language) and await _says_enough(context, claim, found):
+        label = "Contradiction"
+    return Finding(label, 1 - found.supported, locate() if label == "Contradiction" else None, found.read)
+
+
+def _speaks_against(found: Comparison, language: Language) -> bool:
+    """Texts in the same language that share no word are about different things; those in two languages need not be."""
+    if found.label == "contradicted":
+        return True
+    return found.absent and written_in(found.readable) != language
+
+
+async def _says_enough(context: ToolContext, claim: Sentence, found: Comparison) -> bool:
+    """Whether the window decides the claim, or the question that it answers."""
+    wording = "answer" if wording_of(context) == "answer" else "statement"
+    odds = await mentions(context, None if wording == "answer" else claim, found.readable[slice(*found.place)])
+    scored = found.reading is None or found.reading.judged.calibrated
+    # Without log-probabilities two answers that do not agree have odds of 0: they say nothing.
+    return odds >= calibration_of(context.model).mentions[f"{wording}:{context.language}"] and (scored or odds > 0)

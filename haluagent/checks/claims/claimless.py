@@ -1,0 +1,80 @@
+"""Sentences that claim nothing, told by their form. The rule is small on purpose: what it does not know is a claim.
+
+Left out are a question, a heading, an announcement ("The reasons are:"), a courtesy ("I hope this helps."), and that the
+writer does not know ("I don't know who wrote it.", "我不知道。"), each where that is the whole sentence. A response that
+repeats the question claims nothing either. A response of such sentences alone makes no claim: it abstains.
+"""
+
+import re
+
+from haluagent.text.segment import split
+from haluagent.types import Sentence
+
+_MARKS = "\"“”'‘’「」『』()（）*_` \t\r\n"
+_ENDS = ".!。！…~"
+
+_COURTESY = re.compile(
+    r"""
+    hi|hello|thanks|thank\ you(?:\ very\ much|\ for\ asking)?|you're\ welcome|(?:i'm\ )?(?:very\ |so\ )?sorry|(?:my\ )?apologies
+    |(?:that's\ a\ |what\ a\ )?(?:good|great)\ question
+    |i\ hope\ (?:this|that|it)\ (?:helps|was\ helpful|answers)[^,;:\d]*
+    |(?:please\ )?(?:feel\ free\ to|let\ me\ know|don't\ hesitate\ to)\b[^;:\d]*
+    |if\ you\ (?:have|need|want|would\ like)\b[^;:\d]*(?:let\ me\ know|feel\ free|just\ ask|hesitate)[^;:\d]*
+    |你好|您好|谢谢|感谢|多谢|不客气|(?:很|非常)?抱歉|对不起|不好意思
+    |希望(?:这|以上|上述|能|对你|对您)[^；：\d]{0,20}(?:帮助|帮到|有用)[^，；：\d]{0,6}
+    |(?:如|若)[^；：\d]{1,24}(?:告诉我|联系我?|提问|咨询|问我|提出)|(?:欢迎|请)随时[^；：\d]{0,20}
+    """,
+    re.VERBOSE,
+)
+# These may answer a question that asks for yes or no: they are courtesies only before something else.
+_OPENING = re.compile(r"sure|certainly|of course|okay|ok|当然|当然可以|好的|没问题")
+_SORRY = r"(?:(?:(?:i'm|i\ am|we're|we\ are)\ )?(?:very\ |so\ )?(?:sorry|afraid)|unfortunately)?,?\ ?(?:but\ )?"
+_NOT_KNOWING = re.compile(
+    rf"""{_SORRY}(?:i|we)(?:\ (?:really|honestly|just|currently|also))?
+      (?:\ (?:don't|do\ not|can't|cannot|could\ not|couldn't|am\ unable\ to|am\ not\ able\ to)|'m\ unable\ to|'m\ not\ able\ to)
+      \ (?:know|say|tell|answer|find|provide|determine|give|help|have)(?!\ that\ \w)(?:\ [^,;:\d]*)?
+    |{_SORRY}(?:i'm|i\ am)\ not\ (?:sure|certain)(?!\ that\ \w)(?:\ [^,;:\d]*)?
+    |(?:i\ have\ )?no\ idea
+    |(?:很|非常|实在)?(?:抱歉|对不起|不好意思|遗憾)?[，,]?\s?(?:我们?|本人)?(?:真的|确实|实在|也|暂时|目前|现在|并|还)*
+      (?:不知道|不清楚|不太清楚|不确定|不了解|没有足够的?信息|(?:无法|不能|没法|没办法)(?:回答|确定|判断|提供|得知|给出|告诉))
+      [^，,；;：:\d]*
+    """,
+    re.VERBOSE,
+)
+_HEADING = re.compile(r"[\s>]*#{1,6}\s+[*_]*")
+
+
+def claiming(response: str, question: str = "") -> tuple[Sentence, ...]:
+    """The sentences of a response that claim something, with the indexes that `segment.split` gives them."""
+    sentences = split(response)
+    if question.strip() and _plain(response) == _plain(question):
+        return ()
+    asked = {_plain(item.text) for item in split(question) if _asks(item.text)} | {_plain(question)}
+    return tuple(
+        item
+        for item in sentences
+        if not (
+            _plain(item.text) in asked
+            or _HEADING.fullmatch(response, response.rfind("\n", 0, item.span[0]) + 1, item.span[0])
+            or _claims_nothing(item.text, alone=len(sentences) == 1, last=item is sentences[-1])
+        )
+    )
+
+
+def _claims_nothing(text: str, *, alone: bool, last: bool) -> bool:
+    if _asks(text):
+        return True
+    if text.rstrip(_MARKS).endswith((":", "：")):
+        return not last and not re.search(r"[\d,，;；]", text)
+    core = text.casefold().replace("’", "'").strip(_MARKS).rstrip(_ENDS + _MARKS)
+    return bool(
+        _COURTESY.fullmatch(core) or _NOT_KNOWING.fullmatch(core) or (not alone and _OPENING.fullmatch(core))
+    )
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip(_MARKS).endswith(("?", "？"))
+
+
+def _plain(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))

@@ -1,0 +1,204 @@
+"""RefChecker's files: a list of items in JSON, each with a response, and what is found added to it.
+
+An item has `response`, and may have `question`, `reference` (a text or a list of passages) and `claims` or `triplets`. A claim
+is a text or [head, relation, tail], as RefChecker's command line writes them, or an object with `content` as its classes do. All
+other fields are handed through. Added are
+
+- `claims`, and `triplets` where all of them are triplets (RefChecker 0.2 reads the first, 0.1 the second)
+- `ys`, a label for each claim, and `Y`, that of the response: with the aggregator `soft` the share of each label
+- `reference`, where it was retrieved
+- `haluagent`: places, citations, probabilities and cost
+- `error`, in place of `ys` and `Y`, where the item could not be checked.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from haluagent.checks.claims.extract import Extraction
+from haluagent.checks.claims.metrics import mean_rates
+from haluagent.checks.claims.records import RELATIONS, CheckedClaim, Claim, ClaimReport
+from haluagent.errors import ConfigError
+from haluagent.types import Record
+
+Content = str | tuple[str, str, str]
+_FOUND = ("ys", "Y", "error", "haluagent")
+
+
+class Item(Record):
+    """An item of a file: `number` counts from 1, `fields` is what was read. `claims` is None where it has none."""
+
+    number: int
+    fields: dict[str, Any]
+    response: str
+    question: str = ""
+    reference: str | tuple[str, ...] | None = None
+    claims: tuple[Content, ...] | None = None
+
+
+def read(path: Path) -> list[Item]:
+    """The items of a file: a JSON list, or one object a line. Raises ConfigError that names the item which is none."""
+    return [parse(fields, number) for number, fields in enumerate(objects(path), start=1)]
+
+
+def objects(path: Path) -> list[Any]:
+    """What a file holds, as it was read."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text: convert it first, for example with iconv") from error
+    return _objects(text, path)
+
+
+def _objects(text: str, path: Path) -> list[Any]:
+    try:
+        found = json.loads(text)
+        return found if isinstance(found, list) else [found]
+    except (ValueError, RecursionError) as error:
+        if not text.lstrip().startswith("{"):
+            raise ConfigError(f"{path} is not JSON ({error}): give a list of items, or one item a line") from None
+    objects = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            objects += [json.loads(line)] if line.strip() else []
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{path}, line {number} is not JSON ({error}): give a list of items, or one item a line") from None
+    return objects
+
+
+def parse(fields: Any, number: int) -> Item:
+    """An item as it was read. Raises ConfigError with one line that says what is wrong with it."""
+    if not isinstance(fields, dict):
+        raise ConfigError(f"item {number} is not an object: an item is {{response, question?, reference?, claims?}}")
+    if "response" not in fields:
+        raise ConfigError(f"item {number} has no `response`: that is the text whose claims are checked")
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"item {number} holds half a character (a lone surrogate), which cannot be written") from None
+    for name in ("response", "question"):
+        if not isinstance(fields.get(name) or "", str):
+            raise ConfigError(f"item {number}: `{name}` is not a text")
+    if fields["response"] is None:
+        raise ConfigError(f"item {number}: `response` is not a text")
+    reference = fields.get("reference")
+    if isinstance(reference, list) and all(isinstance(passage, str) for passage in reference):
+        reference = tuple(reference)
+    if not isinstance(reference, str | tuple | None):
+        raise ConfigError(f"item {number}: `reference` is neither a text nor a list of texts")
+    return Item(
+        number=number,
+        fields=fields,
+        response=fields["response"],
+        question=fields.get("question") or "",
+        reference=reference,
+        claims=_claims(fields, number),
+    )
+
+
+def _claims(fields: dict[str, Any], number: int) -> tuple[Content, ...] | None:
+    given = [fields[name] for name in ("claims", "triplets") if fields.get(name) is not None]
+    if not given:
+        return None
+    if not all(isinstance(value, list) for value in given):
+        raise ConfigError(f"item {number}: `claims` is not a list")
+    read = [tuple(_content(claim, f"item {number}, claim {at}") for at, claim in enumerate(value, 1)) for value in given]
+    if len(set(read)) > 1:
+        raise ConfigError(f"item {number} has both `claims` and `triplets`, and they differ: leave one of them out")
+    return read[0]
+
+
+def _content(claim: Any, where: str) -> Content:
+    if isinstance(claim, dict):
+        claim = claim.get("content", claim.get("triplet"))
+    if isinstance(claim, list):
+        if len(claim) != 3:
+            raise ConfigError(f"{where} has {len(claim)} parts: a triplet is [head, relation, tail]")
+        if all(isinstance(part, str) for part in claim) and any(part.strip() for part in claim):
+            head, relation, tail = claim
+            return (head, relation, tail)
+    elif isinstance(claim, str) and claim.strip():
+        return claim
+    raise ConfigError(f"{where} is neither a text nor [head, relation, tail]")
+
+
+def with_claims(item: Item, extraction: Extraction) -> dict[str, Any]:
+    """The item with the claims of its response."""
+    own = {"claims": [_place(claim) for claim in extraction.claims], "error": extraction.error}
+    return {
+        **_without(item, *_FOUND, "claims", "triplets"),
+        **_contents(extraction.claims),
+        "haluagent": {**own, "usage": extraction.usage.model_dump()},
+    }
+
+
+def with_report(item: Item, report: ClaimReport) -> dict[str, Any]:
+    """The item with its labels; with an error, and without `ys` and `Y`, where a claim has none."""
+    fields = _without(item, *_FOUND)
+    if item.claims is None:  # they were extracted: what the item had was of another run
+        fields = _without(item, *_FOUND, "claims", "triplets")
+        fields |= _contents([checked.claim for checked in report.claims])
+    if item.reference is None:
+        fields["reference"] = list(report.passages)
+    failed = [checked for checked in report.claims if checked.label is None]
+    if failed:
+        fields["error"] = report.error or failed[0].error or "a claim could not be checked"
+    else:
+        fields |= {"ys": [checked.label for checked in report.claims], "Y": _aggregated(report)}
+    own = report.model_dump(mode="json", include={"language", "format", "aggregator", "coverage", "usage", "seconds", "error"})
+    return {**fields, "haluagent": {"claims": [_found(checked) for checked in report.claims], **own}}
+
+
+def with_error(item: Item, error: str) -> dict[str, Any]:
+    """The item that could not be checked."""
+    return {**_without(item, *_FOUND), "error": error}
+
+
+def write(path: Path, items: Sequence[dict[str, Any]]) -> None:
+    """Write a list of items, whole or not at all. Raises ConfigError where the file cannot be written."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        unfinished.write_text(json.dumps(items, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error}") from error
+
+
+def summary(items: Sequence[dict[str, Any]]) -> str:
+    """One line about the items of an output: how often each label is given, averaged over the responses, and how many
+    responses abstain (RefChecker's evaluation metric)."""
+    done = [item for item in items if "error" not in item]
+    labels = [item["ys"] for item in done if "ys" in item]
+    if not labels:
+        claims = sum(len(item["claims"]) for item in done)
+        return f"{len(items)} responses: {claims} claims; {sum(not item['claims'] for item in done)} responses make none"
+    return f"{len(items)} responses: {', '.join(f'{label} {share:.1%}' for label, share in mean_rates(labels).items())}"
+
+
+def _without(item: Item, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in item.fields.items() if name not in names}
+
+
+def _contents(claims: Iterable[Claim]) -> dict[str, Any]:
+    contents = [claim.content if isinstance(claim.content, str) else list(claim.content) for claim in claims]
+    triplets = bool(contents) and all(isinstance(content, list) for content in contents)
+    return {"claims": contents, **({"triplets": contents} if triplets else {})}
+
+
+def _place(claim: Claim) -> dict[str, Any]:
+    return claim.model_dump(mode="json", include={"sentence", "span"})
+
+
+def _found(checked: CheckedClaim) -> dict[str, Any]:
+    return {**_place(checked.claim), **checked.model_dump(mode="json", exclude={"claim"})}
+
+
+def _aggregated(report: ClaimReport) -> str | dict[str, float] | None:
+    if report.aggregator != "soft":
+        return report.verdict
+    shares: dict[str, float] = {label: report.ratios.get(label, 0.0) for label in RELATIONS}
+    return {**shares, "Abstain": 0.0 if report.claims else 1.0}

@@ -1,0 +1,75 @@
+"""What is said of the claims of a response: RefChecker's labels (Hu et al. 2023), each with its places in the texts."""
+
+from typing import Literal
+
+from haluagent.types import Language, Record, Span, Usage
+
+Format = Literal["sentence", "subsentence", "triplet"]
+Relation = Literal["Entailment", "Neutral", "Contradiction"]
+Aggregator = Literal["strict", "soft", "major"]
+Verdict = Relation | Literal["Abstain"]
+
+RELATIONS: tuple[Relation, ...] = ("Entailment", "Neutral", "Contradiction")
+
+
+class Claim(Record):
+    """Something that a response states: a text, or the head, relation and tail of a triplet.
+
+    `sentence` is the index, from 1, of the sentence that it came from, and `span` its place in the response: the text's own,
+    or the part of the sentence that has the words of a triplet. Both are None where a claim was given and its words do not
+    stand there.
+    """
+
+    content: str | tuple[str, str, str]
+    sentence: int | None = None
+    span: Span | None = None
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else " ".join(self.content)
+
+
+class Citation(Record):
+    """A place in one of the passages, counted from 0: `passages[passage][span[0]:span[1]] == text`."""
+
+    passage: int
+    span: Span
+    text: str
+
+
+class CheckedClaim(Record):
+    """A claim with its label. `probability` in [0, 1] is that of the label; `citations` are all the places that decide it,
+    and `checker` is what did: a checker, or the name of a tool.
+
+    Where no checker came to a label `label` is None and `error` says why: that is never a Neutral.
+    """
+
+    claim: Claim
+    label: Relation | None
+    probability: float | None = None
+    citations: tuple[Citation, ...] = ()
+    checker: str = ""
+    error: str | None = None
+
+
+class ClaimReport(Record):
+    """A response with its claims checked against passages.
+
+    `verdict` is that of the aggregator, with the ratios of all labels beside it; None where a claim has no label, and
+    "Abstain" where the response makes no claim. `passages` are what was compared with, retrieved ones included. `coverage` in
+    [0, 1] is the share of their characters that was read.
+    """
+
+    question: str
+    response: str
+    language: Language
+    format: Format
+    aggregator: Aggregator
+    claims: tuple[CheckedClaim, ...]
+    verdict: Verdict | None
+    ratios: dict[Relation, float]
+    passages: tuple[str, ...]
+    coverage: float = 1.0
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    error: str | None = None

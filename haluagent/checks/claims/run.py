@@ -1,0 +1,144 @@
+"""Files of responses whose claims are extracted or checked: items kept as they come, and a run that can be continued."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from haluagent.agent import HaluAgent
+from haluagent.batch.journal import Journal, iterate
+from haluagent.batch.pool import Bounds, Job, work
+from haluagent.checks.claims import check, file
+from haluagent.checks.claims.check import CheckerName
+from haluagent.checks.claims.checkers import Checker
+from haluagent.checks.claims.extract import extract
+from haluagent.checks.claims.file import Item
+from haluagent.checks.claims.records import Aggregator, Format
+from haluagent.errors import ConfigError
+from haluagent.types import Record, Usage
+
+Command = Literal["extract", "check", "extract-check"]
+
+
+class Task(Record):
+    """What is done with each item. `nli_model` goes with the checker "nli"."""
+
+    command: Command
+    format: Format = "sentence"
+    aggregator: Aggregator = "strict"
+    checker: CheckerName = "choice"
+    nli_model: str | None = None
+    tools: bool = True
+    language: str = "auto"
+
+
+class Row(Record):
+    """An item that is done, as it will be written. `digest` tells whether it is still the same item, with the same task."""
+
+    number: int
+    digest: str
+    item: dict[str, Any]
+    usage: Usage = Usage()
+
+    @property
+    def failed(self) -> bool:
+        return "error" in self.item
+
+
+def partial(out: Path) -> Path:
+    """Where the items of an output are kept until all are there."""
+    return out.with_name(f"{out.name}.partial.jsonl")
+
+
+def finished(items: Sequence[Item], out: Path, task: Task) -> dict[int, Row]:
+    """The items that an earlier run has done, by number. Raises ConfigError where they are others, or of another task. One
+    that failed may have been mended."""
+    path = partial(out)
+    rows = {row.number: row for row in map(Row.model_validate, iterate(path))} if path.exists() else {}
+    digests = {item.number: _digest(item, task) for item in items}
+    for row in rows.values():
+        if not row.failed and digests.get(row.number) != row.digest:
+            raise ConfigError(f"{path} holds another input, or other settings: remove it, or name another output")
+    return rows
+
+
+def run(
+    items: Sequence[Item],
+    out: Path,
+    agents: list[HaluAgent],
+    task: Task,
+    *,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    again: bool = False,
+    progress: Callable[[Row], None] = lambda row: None,
+) -> str | None:
+    """Do the items that are not done yet, and write `out` when all are; with `again` those that failed are done once more.
+
+    Returns None where all are done, else what ended it: `out` is not written then, and the same again goes on. What is done is
+    kept beside `out` until all items have succeeded. Raises ConfigError where a file cannot be written, ModelError where no
+    endpoint answers any more.
+    """
+    with Journal(partial(out)) as journal:
+        rows = {number: row for number, row in finished(items, out, task).items() if not (again and row.failed)}
+
+        def keep(row: Row) -> None:
+            rows[row.number] = row
+            journal.append(row.model_dump_json())
+            progress(row)
+
+        checker = check.make_checker(task.checker, task.nli_model)
+        jobs = (_job(item, task, checker) for item in items if item.number not in rows)
+        ended = asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds, prepare=_asks_model(task, checker)))
+    if ended is None:
+        file.write(out, [rows[item.number].item for item in items])
+        if not any(row.failed for row in rows.values()):
+            partial(out).unlink()
+    return ended
+
+
+async def do(agent: HaluAgent, item: Item, task: Task, checker: Checker) -> Row:
+    """One item. Raises ConfigError for one that cannot be checked, ModelError where the endpoint failed."""
+    digest = _digest(item, task)
+    if task.command == "extract":
+        found = await extract(agent, item.response, item.question, format=task.format, language=task.language)
+        return Row(number=item.number, digest=digest, item=file.with_claims(item, found), usage=found.usage)
+    if task.command == "extract-check":
+        item = item.model_copy(update={"claims": None})
+    elif item.claims is None:
+        raise ConfigError("there are no `claims`: extract them first, or use extract-check")
+    report = await check.acheck_claims(
+        agent,
+        item.response,
+        item.reference,
+        item.question,
+        claims=item.claims,
+        format="triplet" if item.claims and not isinstance(item.claims[0], str) else task.format,
+        checker=checker,
+        aggregator=task.aggregator,
+        tools=task.tools,
+        language=task.language,
+    )
+    return Row(number=item.number, digest=digest, item=file.with_report(item, report), usage=report.usage)
+
+
+def _asks_model(task: Task, checker: Checker) -> bool:
+    extracts = task.command != "check" and task.format == "triplet"
+    return extracts or (task.command != "extract" and checker.asks_model)
+
+
+def _job(item: Item, task: Task, checker: Checker) -> Job[Row]:
+    async def one(agent: HaluAgent) -> Row:
+        return await do(agent, item, task, checker)
+
+    def failed(error: str) -> Row:
+        return Row(number=item.number, digest=_digest(item, task), item=file.with_error(item, error))
+
+    return Job(one, failed)
+
+
+def _digest(item: Item, task: Task) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of an item and what is done with it."""
+    return hashlib.sha256(json.dumps([item.fields, task.model_dump()], sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,72 @@
+"""Files of answers with their documents: JSON lines in, JSON lines out with REASONING and SCORE, and a run that goes on where
+it was stopped."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from haluagent.agent import HaluAgent
+from haluagent.batch.files import parsed, run_lines
+from haluagent.batch.pool import Bounds
+from haluagent.checks.faithfulness.check import acheck
+from haluagent.checks.faithfulness.records import Faithfulness, Score
+from haluagent.types import Record, Usage
+
+FORM = "{question, answer or response, document, documents, reference, context or passage: a text or a list, id?}"
+
+
+class CheckItem(BaseModel):
+    """A line of the input, under the names that others use as well. What else stands in a line (a label) is not read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str
+    answer: str = Field(validation_alias=AliasChoices("answer", "response"))
+    documents: str | list[str] = Field(
+        validation_alias=AliasChoices("documents", "document", "reference", "context", "passage")
+    )
+    id: str | int | None = None
+
+
+class CheckRow(Record):
+    """A line of the output: `line` counts the input's lines from 1. `SCORE` is None where nothing was decided: `error` where
+    the line could not be checked at all, else `check.error`, says why."""
+
+    line: int
+    digest: str = ""
+    id: str | int | None = None
+    REASONING: tuple[str, ...] = ()
+    SCORE: Score | None = None
+    score: float | None = Field(default=None, ge=0, le=1)
+    error: str | None = None
+    check: Faithfulness | None = None
+
+    @property
+    def usage(self) -> Usage:
+        return self.check.usage if self.check else Usage()
+
+
+def run(
+    source: Path,
+    out: Path,
+    agents: list[HaluAgent],
+    options: dict[str, Any],
+    *,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    again: bool = False,
+    progress: Callable[[CheckRow], None] = lambda row: None,
+) -> str | None:
+    """Check the lines of `source` that `out` does not hold yet; see `haluagent.batch.files.run_lines`. `options` are keywords of
+    `acheck`."""
+
+    async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> CheckRow:
+        item = parsed(CheckItem, line, FORM)
+        found = await acheck(agent, item.question, item.answer, item.documents, on_error="raise", **options)
+        return CheckRow(
+            line=number, digest=digest, id=item.id, REASONING=found.reasoning, SCORE=found.verdict, score=found.score, check=found
+        )
+
+    return run_lines(source, out, agents, CheckRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress)

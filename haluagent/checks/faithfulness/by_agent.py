@@ -1,0 +1,76 @@
+"""The mode `agent`: the answer claim by claim, with the tools: what is calculated, counted or dated is checked as such."""
+
+import copy
+from dataclasses import replace
+
+from haluagent.agent import HaluAgent
+from haluagent.checks.faithfulness.abstain import NO_CLAIM
+from haluagent.checks.faithfulness.case import Case, Finding, undecided
+from haluagent.errors import ModelError
+from haluagent.report.words import LABELS
+from haluagent.tooling.registry import Registry
+from haluagent.types import Detection, Language, MemoryEntry
+
+UNSAID = 0.6  # the least that an answer is held for unfaithful where nothing decides one of its sentences
+
+# What stands for a question where there is none.
+_QUESTION: dict[Language, str] = {"en": "What do the documents say?", "zh": "文档里说了什么？"}
+_TEXTS: dict[Language, dict[str, str]] = {
+    "en": {
+        "sentence": '{label}: "{text}"',
+        "why": "; {reason}",
+        "unchecked": "{n} of {all} claims could not be checked against the documents: they count as new beyond them",
+    },
+    "zh": {
+        "sentence": "{label}：“{text}”",
+        "why": "；{reason}",
+        "unchecked": "{all} 条陈述中有 {n} 条未能与文档核对：按文档之外的新内容计",
+    },
+}
+
+
+async def by_agent(agent: HaluAgent, case: Case) -> Finding:
+    """FAIL where a sentence is contradicted, PASS where every claim is supported. Where some could not be checked they are
+    new beyond the documents: the score is at least `UNSAID`, and the threshold decides.
+
+    Undecided where a limit ended the check, or nothing is claimed. Raises ModelError.
+    """
+    question = case.question if case.question.strip() else _QUESTION[case.language]
+    detection = await within(agent).adetect(question, case.answer, case.document, case.language)
+    if detection.stop == "error":
+        raise ModelError(detection.error or "the endpoint failed")
+    claims = [entry for entry in detection.sentences if entry.label != "no_claim"]
+    missing = [entry for entry in claims if entry.label == "unverified"]
+    if not claims:
+        return undecided(NO_CLAIM, detection.usage)
+    if detection.hallucination is None and detection.stop == "budget":
+        return undecided(missing[0].reason, detection.usage)
+    notes = [_bullet(entry, detection) for entry in detection.sentences]
+    score = detection.score
+    if detection.hallucination is None:
+        notes.append(_TEXTS[case.language]["unchecked"].format(n=len(missing), all=len(claims)))
+        score = max(score, UNSAID)
+        verdict = case.verdict(score)
+    else:
+        verdict = "FAIL" if detection.hallucination else "PASS"
+    places = [item for entry in claims for item in entry.evidence if item.source == "reference" and item.span]
+    coverage = detection.coverage.reference or 0.0
+    return Finding(score, verdict, tuple(notes), tuple(places), coverage, usage=detection.usage)
+
+
+def within(agent: HaluAgent) -> HaluAgent:
+    """The same agent with nothing to go by but the documents: no search, no tool of others that looks elsewhere, no belief
+    of the model's own. The built-in search stays in the prompt, for the engine's cache, and is not offered."""
+    own = copy.copy(agent)
+    own.services = replace(agent.services, search=None)
+    own.registry = Registry(tool for tool in agent.registry if not tool.external or tool.name == "web_search")
+    own.closed_book = False
+    return own
+
+
+def _bullet(entry: MemoryEntry, detection: Detection) -> str:
+    texts = _TEXTS[detection.language]
+    said = [step.result.observation for step in detection.steps if step.sentence == entry.sentence.index and step.result]
+    reason = entry.reason or (said[-1] if said else "")
+    line = texts["sentence"].format(label=LABELS[detection.language][entry.label], text=" ".join(entry.sentence.text.split()))
+    return line + (texts["why"].format(reason=reason) if reason else "")

@@ -1,0 +1,148 @@
+"""Whether an answer is faithful to its documents: PASS or FAIL, with reasons (Lynx, Ravi et al. 2024)."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from haluagent.agent import HaluAgent
+from haluagent.checks.faithfulness.abstain import NO_CLAIM, abstains, claims_nothing
+from haluagent.checks.faithfulness.by_agent import by_agent
+from haluagent.checks.faithfulness.case import Case, Finding, undecided
+from haluagent.checks.faithfulness.fast import by_choice
+from haluagent.checks.faithfulness.judge import by_reasons, by_template
+from haluagent.checks.faithfulness.records import Faithfulness, Mode
+from haluagent.checks.faithfulness.template import Template
+from haluagent.detection.limits import Budget, BudgetExceeded, Meter
+from haluagent.errors import ConfigError, ModelError
+from haluagent.judging.comparison import read_without_orders
+from haluagent.text import language as languages
+from haluagent.types import Language, Span
+
+GAP = "\n\n"  # between documents
+_ABSTAINS: dict[Language, str] = {
+    "en": "the answer only says that it does not know, which adds nothing to the documents",
+    "zh": "答案只是说不知道，没有给文档增加任何内容",
+}
+_ORDERS = "the documents hold nothing but orders to whoever reads them, which are no evidence"
+
+
+def text_of(documents: str | Sequence[str]) -> str:
+    """The documents as the one text that spans of evidence refer to: several are joined with a blank line."""
+    return documents if isinstance(documents, str) else GAP.join(documents)
+
+
+def place_of(documents: Sequence[str], span: Span) -> tuple[int, Span]:
+    """Which of the documents, counted from 0, has a span of `text_of(documents)`, and where."""
+    start = 0
+    for number, document in enumerate(documents):
+        if span[0] < start + len(document) or number == len(documents) - 1:
+            return number, (span[0] - start, span[1] - start)
+        start += len(document) + len(GAP)
+    raise IndexError("there is no document")
+
+
+async def acheck(
+    agent: HaluAgent,
+    question: str,
+    answer: str,
+    documents: str | Sequence[str],
+    *,
+    mode: Mode = "fast",
+    threshold: float = 0.5,
+    prompt_file: Path | None = None,
+    language: Literal["auto", "en", "zh"] = "auto",
+    on_error: Literal["report", "raise"] = "report",
+) -> Faithfulness:
+    """Whether an answer says nothing beyond the documents and nothing against them. The question may be empty.
+
+    `mode` is "fast" (a scored choice), "judge" (reasons, then the score) or "agent" (claim by claim, with tools). The verdict
+    is FAIL where the score is above `threshold`. `prompt_file` is the prompt for the mode "judge" that the publisher of a
+    model asks for; see `Template`.
+
+    An answer that claims nothing has no verdict; one that only says that it does not know is a PASS. A model that fails and a
+    limit of the agent that is reached leave the verdict None, with `error`; with `on_error="raise"` a failed model raises
+    ModelError. Raises ConfigError for an empty answer, blank documents, or an option that is not known.
+    """
+    began = time.monotonic()
+    template = _template(mode, threshold, prompt_file)
+    document = text_of(documents)
+    if not answer.strip():
+        raise ConfigError("the answer is empty: there is nothing to check without it")
+    if not document.strip():
+        raise ConfigError("the documents are empty: give a text that the answer should be faithful to")
+    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else answer, answer)
+    meter = Meter(agent.model, Budget(agent.limits))
+    try:
+        finding = await _find(agent, Case(question, answer, document, document, chosen, threshold, meter), mode, template)
+    except BudgetExceeded as limit:
+        finding = undecided(str(limit))
+    except ModelError as error:
+        if on_error == "raise":
+            raise
+        finding = undecided(str(error))
+    return Faithfulness(
+        question=question,
+        answer=answer,
+        language=chosen,
+        mode=mode,
+        verdict=finding.verdict,
+        score=finding.score,
+        reasoning=finding.reasoning,
+        evidence=finding.evidence,
+        coverage=finding.coverage,
+        usage=meter.usage + finding.usage,
+        seconds=time.monotonic() - began,
+        error=finding.error,
+    )
+
+
+def check(
+    agent: HaluAgent,
+    question: str,
+    answer: str,
+    documents: str | Sequence[str],
+    *,
+    mode: Mode = "fast",
+    threshold: float = 0.5,
+    prompt_file: Path | None = None,
+    language: Literal["auto", "en", "zh"] = "auto",
+    on_error: Literal["report", "raise"] = "report",
+) -> Faithfulness:
+    """`acheck` for synchronous code."""
+    return agent.wait_for(
+        acheck(
+            agent, question, answer, documents, mode=mode, threshold=threshold, prompt_file=prompt_file, language=language,
+            on_error=on_error,
+        )
+    )  # fmt: skip
+
+
+def _template(mode: str, threshold: float, prompt_file: Path | None) -> Template | None:
+    if mode not in get_args(Mode):
+        raise ConfigError(f"mode {mode!r} is not known: use {', '.join(get_args(Mode))}")
+    if not 0 <= threshold <= 1:
+        raise ConfigError(f"threshold {threshold:g}: give a probability from 0 to 1")
+    if prompt_file is None:
+        return None
+    if mode != "judge":
+        raise ConfigError("a prompt file is for the mode judge: give --mode judge, or leave the file out")
+    return Template(prompt_file)
+
+
+async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | None) -> Finding:
+    # In threads: long texts take seconds.
+    if await asyncio.to_thread(claims_nothing, case.question, case.answer):
+        return undecided(NO_CLAIM)
+    if await asyncio.to_thread(abstains, case.question, case.answer):
+        return Finding(0.0, "PASS", (_ABSTAINS[case.language],))
+    case = case.reading(await asyncio.to_thread(read_without_orders, case.document))
+    if not case.readable.strip():
+        return undecided(_ORDERS)
+    await agent.aprepare()
+    if mode == "agent":
+        return await by_agent(agent, case)
+    if template is not None:
+        return await by_template(case, template)
+    return await by_choice(case) if mode == "fast" else await by_reasons(case)

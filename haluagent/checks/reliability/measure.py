@@ -1,0 +1,142 @@
+"""Tasks run and judged one by one: rows kept as they come, in a file that can be gone on with."""
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from haluagent.agent import HaluAgent
+from haluagent.batch.journal import Journal, iterate
+from haluagent.batch.pool import Bounds, Job, work
+from haluagent.checks.reliability.classify import classify
+from haluagent.checks.reliability.judge import Judge
+from haluagent.checks.reliability.loop import Done, solve
+from haluagent.checks.reliability.records import INDECISIVE, CallFinding, Row, Settings, Task
+from haluagent.checks.reliability.toolbench import Tools
+from haluagent.checks.runs.records import ToolUse
+from haluagent.errors import ConfigError
+from haluagent.text.language import written_in
+from haluagent.types import Language
+
+
+async def measure(agent: HaluAgent, task: Task, settings: Settings) -> Row:
+    """Run a task with the agent's model, and judge what it did. Raises ModelError where the endpoint fails, ConfigError for a tool
+    whose schema no grammar is made of."""
+    began = time.monotonic()
+    language = language_of(task.query, settings)
+    done = await solve(agent.model, task.id, task.query, task.tools, Tools(task).call, settings, language)
+    judge = Judge(agent.model, language)
+    findings = await classify(done.run, judge)
+    passed, hallucinated = await judge_end(judge, task, done, findings)
+    return row_of(task, agent.model.name, settings).model_copy(
+        update={
+            "language": language, "run": done.run, "ending": done.ending, "calls": findings, "passed": passed,
+            "task_hallucinated": hallucinated, "usage": done.usage + judge.usage, "seconds": time.monotonic() - began,
+        }
+    )  # fmt: skip
+
+
+async def judge_end(judge: Judge, task: Task, done: Done, findings: Sequence[CallFinding]) -> tuple[bool, bool]:
+    """Whether a task is passed, and whether its answer is hallucinated.
+
+    Passed is a task that can be solved and is, and one that cannot and is given back: by an indecisive action, or by
+    an answer that says so. An answer without any result solves nothing. Hallucinated is an answer that draws on the
+    result of a hallucinated call; an error is no such result.
+    """
+    if done.ending in INDECISIVE:
+        return not task.solvable, False
+    if done.ending != "answer" or not done.run.answer:
+        return False, False
+    calls = {call.id: call for turn in done.run.turns for call in turn.calls}
+    if task.solvable and all(call.failed or not call.result for call in calls.values()):
+        return False, False  # an answer from no result is made up
+    solved = await judge.solved(task.query, done.run.answer, list(calls.values()))
+    wrong: list[ToolUse] = [calls[finding.call_id] for finding in findings if finding.kind != "none"]
+    wrong = [call for call in wrong if not call.failed]
+    hallucinated = bool(wrong) and (await judge.uses(done.run.answer, wrong)).verdict == "yes"
+    return solved.verdict == ("yes" if task.solvable else "no"), hallucinated
+
+
+def language_of(query: str, settings: Settings) -> Language:
+    return written_in(query) if settings.language == "auto" else settings.language
+
+
+def run(
+    tasks: Sequence[Task],
+    out: Path,
+    agents: list[HaluAgent],
+    settings: Settings,
+    *,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    again: bool = False,
+    progress: Callable[[Row], None] = lambda row: None,
+) -> str | None:
+    """Do the tasks that are not in `out` yet; with `again` those that failed are done once more. Returns None where all are done,
+    else what ended it. Raises ConfigError where `out` holds rows of other settings, ModelError where no endpoint answers any more.
+    """
+    with Journal(out) as journal:
+        done = finished(tasks, out, agents[0].model.name, settings)
+
+        def keep(row: Row) -> None:
+            journal.append(json.dumps(row.model_dump(mode="json"), ensure_ascii=False))
+            progress(row)
+
+        waiting = [task for task in tasks if task.id not in done or (again and done[task.id].error)]
+        jobs = (_job(task, agents[0].model.name, settings) for task in waiting)
+        return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
+
+
+def finished(tasks: Sequence[Task], out: Path, model: str, settings: Settings) -> dict[str, Row]:
+    """The rows that `out` has of these tasks, the last of each. Raises ConfigError where one is of another model or other settings,
+    or of a task that has changed."""
+    found = {row.task: row for row in read(out)} if out.exists() else {}
+    wanted = {task.id: digest(task, model, settings) for task in tasks}
+    for row in found.values():
+        if row.model != model or row.settings != settings or wanted.get(row.task, row.digest) != row.digest:
+            raise ConfigError(f"{out} holds rows of another model, other settings or other tasks: name another file")
+    return {task: row for task, row in found.items() if task in wanted}
+
+
+def read(path: Path) -> Iterator[Row]:
+    """The rows of a file. Raises ConfigError naming the line that is none."""
+    if not path.is_file():
+        raise ConfigError(f"{path} does not exist: name a file that `haluagent reliability run` wrote")
+    for number, row in enumerate(iterate(path), start=1):
+        yield _parse(row, f"{path}, line {number}")
+
+
+def _parse(row: dict[str, Any], place: str) -> Row:
+    try:
+        return Row.model_validate(row)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise ConfigError(f"{place}: {'.'.join(map(str, first['loc'])) or 'the row'}: {first['msg']}") from None
+
+
+def row_of(task: Task, model: str, settings: Settings) -> Row:
+    """A row that says nothing yet."""
+    return Row(
+        task=task.id, kind=task.kind, subset=task.subset, model=model, settings=settings, digest=digest(task, model, settings)
+    )
+
+
+def digest(task: Task, model: str, settings: Settings) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of a task and how it is run."""
+    content = [task.model_dump(), model, settings.model_dump()]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _job(task: Task, model: str, settings: Settings) -> Job[Row]:
+    async def one(agent: HaluAgent) -> Row:
+        return await measure(agent, task, settings)
+
+    def failed(error: str) -> Row:
+        return row_of(task, model, settings).model_copy(update={"error": error})
+
+    return Job(one, failed)

@@ -1,0 +1,63 @@
+"""Runs that were recorded elsewhere, classified call by call; those of HaluAgent's own loop are some."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from haluagent.checks.reliability.classify import classify
+from haluagent.checks.reliability.judge import Judge
+from haluagent.checks.reliability.records import CallFinding
+from haluagent.checks.runs.answers.ground import language_of
+from haluagent.checks.runs.forms import reading
+from haluagent.checks.runs.records import AgentRun
+from haluagent.errors import ConfigError
+from haluagent.protocols import Model
+from haluagent.types import Record
+
+
+class Classified(Record):
+    """A run's calls, each with what is wrong with it."""
+
+    run_id: str
+    calls: tuple[CallFinding, ...]
+
+
+def runs_in(text: str, place: str, source: str = "haluagent") -> Iterator[AgentRun]:
+    """The runs in a text of JSON, or of JSON lines with one run each, in our form or in one of `reading.SOURCES`. Of the source
+    `detection` the rows that `haluagent batch` and `haluagent bench run` write are read too; rows without a detection are left
+    out. Raises ConfigError of one line that names the place."""
+    whole = _json(text)
+    if whole is not None:
+        yield from _run(whole, place, source)
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            here = f"{place}, line {number}"
+            given = _json(line)
+            if given is None:
+                raise ConfigError(f"{here} is not JSON")
+            yield from _run(given, here, source)
+
+
+def _json(text: str) -> Any:
+    """The data in a text of JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _run(given: Any, place: str, source: str) -> Iterator[AgentRun]:
+    if source == "haluagent":
+        yield reading.parse(given, place)
+        return
+    if source == "detection" and isinstance(given, dict) and "sentences" not in given:
+        given = given.get("detection")  # a row: of an item that failed it has none
+        if given is None:
+            return
+    yield reading.convert(given, source, place)
+
+
+async def classified(run: AgentRun, model: Model | None) -> Classified:
+    """What is wrong with each call of a run; without a model by the rules alone. Raises ModelError where the model fails."""
+    return Classified(run_id=run.run_id, calls=await classify(run, Judge(model, language_of(run)) if model is not None else None))

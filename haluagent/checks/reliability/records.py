@@ -1,0 +1,77 @@
+"""What a measurement of tool use is made of: the task, each call with its kind of hallucination, and how the task ended."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from haluagent.checks.runs.records import AgentRun, ToolSpec
+from haluagent.types import Language, Record, Usage
+
+Kind = Literal["original", "missing_parameter", "unmatched_tools"]
+KINDS: tuple[Kind, ...] = ("original", "missing_parameter", "unmatched_tools")
+
+CallKind = Literal["none", "tool_type", "tool_timing", "tool_format", "tool_content"]
+HALLUCINATIONS: tuple[CallKind, ...] = ("tool_type", "tool_timing", "tool_format", "tool_content")
+
+# `calls`: it wanted more calls than it may make. `unreadable`: turns that are neither a call nor an ending. `context`: no room.
+Ending = Literal["answer", "change_tools", "talk_to_user", "calls", "unreadable", "context"]
+INDECISIVE: tuple[Ending, ...] = ("change_tools", "talk_to_user")
+
+
+class Task(Record):
+    """A request of a user with the tools that are offered. `responses` has for each tool the template of what it answers.
+    Only an original can be solved: the others lack a value that only the user knows, or the right tools."""
+
+    id: str
+    kind: Kind
+    subset: str
+    query: str
+    tools: tuple[ToolSpec, ...]
+    responses: dict[str, Any]
+
+    @property
+    def solvable(self) -> bool:
+        return self.kind == "original"
+
+
+class CallFinding(Record):
+    """What is wrong with a call. `reason` is one line; empty where nothing is. `probability` is that of the model's answer where
+    the model was asked."""
+
+    call_id: str
+    tool: str
+    kind: CallKind
+    reason: str = ""
+    probability: float | None = Field(default=None, ge=0, le=1)
+
+
+class Settings(Record):
+    """How a model is put to the test. `indecisive` offers ChangeTools and TalkToUser beside the tools; `grammar` holds its turns to
+    the tools' schemas where the endpoint can do that."""
+
+    indecisive: bool = True
+    grammar: bool = True
+    max_calls: int = Field(default=6, ge=1)
+    temperature: float = Field(default=0.0, ge=0)
+    language: Literal["auto", "en", "zh"] = "auto"
+
+
+class Row(Record):
+    """A task that was run and judged. `passed`: solved where that was possible, else given back to the user. `task_hallucinated`:
+    the answer draws on a hallucinated call. One with an `error` is in no figure."""
+
+    task: str
+    kind: Kind
+    subset: str
+    model: str
+    settings: Settings
+    digest: str
+    language: Language = "en"
+    run: AgentRun | None = None
+    ending: Ending | None = None
+    calls: tuple[CallFinding, ...] = ()
+    passed: bool = False
+    task_hallucinated: bool = False
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    error: str | None = None

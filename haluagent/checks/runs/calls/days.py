@@ -1,0 +1,143 @@
+"""Days and times of day as people write them, in parts: 5 March, 3月5日, 2:30 pm, 下午2点半."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from haluagent.errors import ToolError
+from haluagent.text.dates import find_dates
+from haluagent.types import Span
+
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_PARTIAL = [
+    re.compile(r"(?<!\d)(?P<number>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号]?"),
+    re.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)", re.I),
+    re.compile(rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?![a-z])", re.I),
+]
+_CLOCK = re.compile(
+    r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])[:：](?P<minute>[0-5]\d)(?::[0-5]\d)?(?:\.\d+)?(?![\d:])\s*(?P<half>[ap]\.?m\b)?"
+    r"|(?<![\d:.-])(?P<plain>1[0-2]|[1-9])\s*(?P<am>[ap]\.?m\b)",
+    re.I,
+)
+_HAN_CLOCK = re.compile(
+    r"(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?\s*(?P<hour>[01]?\d|2[0-3])\s*(?:[点时](?!间)(?P<part>半|(?:\d{1,2})分?)?|[:：](?P<minute>[0-5]\d))"
+)
+_HAN_WORDS = re.compile(
+    r"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)(?P<hour>[一二两三四五六七八九]|十[一二]?)点(?P<part>半|一刻|三刻)?"
+    r"|(?P<alone>[一二两三四五六七八九]|十[一二]?)点(?P<rest>半|一刻|三刻|钟|整))"
+)
+_HAN_HOURS = dict(zip("一 二 三 四 五 六 七 八 九 十 十一 十二 两".split(), [*range(1, 13), 2], strict=True))
+_PARTS = {"半": 30, "一刻": 15, "三刻": 45}
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
+_ENGLISH = re.compile(
+    rf"\b(?:(?P<part>half past|(?:a )?quarter past|(?:a )?quarter to) (?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\b"
+    rf"|(?P<alone>{'|'.join(_HOURS)}|1[0-2]|[1-9]) o['’]clock)"
+    r"(?P<half> (?:in the morning|in the afternoon|in the evening|at night))?",
+    re.I,
+)
+_ZONE = re.compile(r"((?:\dT\d\d:\d\d(?::\d\d)?|:\d\d:\d\d)(?:\.\d+)?)([+-]\d\d:\d\d)")  # and not 9:00-20:00
+_LATE = ("下午", "傍晚", "晚上", "晚")
+
+
+@dataclass(frozen=True)
+class Day:
+    """A day; `year` is None where the text gives none."""
+
+    year: int | None
+    month: int
+    day: int
+    span: Span
+    text: str
+
+    def is_same(self, other: "Day") -> bool:
+        years = {self.year, other.year} - {None}
+        return (self.month, self.day) == (other.month, other.day) and len(years) < 2
+
+    def date(self) -> date | None:
+        try:
+            return date(self.year, self.month, self.day) if self.year else None
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A time of day in minutes; `twice` where it may be before noon or after it."""
+
+    minutes: int
+    twice: bool
+    span: Span
+    text: str
+
+    def is_same(self, other: "Clock") -> bool:
+        ambiguous = self.twice or other.twice
+        return (self.minutes - other.minutes) % (720 if ambiguous else 1440) == 0
+
+
+def find_days(text: str) -> list[Day]:
+    """The days of a text, in order. A date that can be read in two ways (3/4/2020) is none."""
+    try:
+        found = [
+            Day(item.value.year, item.value.month, item.value.day, item.span, item.text)
+            for item in find_dates(text)
+            if item.value
+        ]
+    except ToolError:
+        found = []
+    for pattern in _PARTIAL:
+        for match in pattern.finditer(text):
+            if any(day.span[0] < match.end() and match.start() < day.span[1] for day in found):
+                continue
+            parts = match.groupdict()
+            month = int(parts["number"]) if "number" in parts else _MONTHS.index(parts["month"].lower()) + 1
+            if 1 <= month <= 12 and 1 <= int(parts["day"]) <= 31:
+                found.append(Day(None, month, int(parts["day"]), match.span(), match[0].strip()))
+    return sorted(found, key=lambda day: day.span)
+
+
+def find_clocks(text: str) -> list[Clock]:
+    """The times of day of a text, in order."""
+    found: list[Clock] = []
+    masked = _ZONE.sub(lambda zone: zone[1] + " " * len(zone[2]), text)
+    masked = re.sub(r"(?<=\d)T(?=\d\d:)", " ", masked)  # 2025-03-05T14:30
+    for match in _HAN_CLOCK.finditer(masked):
+        hour, part, half = int(match["hour"]), match["part"], match["half"]
+        minute = 30 if part == "半" else int(match["minute"] or (part or "0").rstrip("分"))
+        if minute > 59 or (match["minute"] is not None and not half):
+            continue  # without 上午 or 下午 the other pattern reads 14:30
+        late = half in _LATE or (half == "中午" and hour < 3)
+        hour += 12 * (late and hour < 12)
+        found.append(Clock(hour * 60 + minute, not half and 0 < hour <= 12, match.span(), match[0].strip()))
+    found += [*_han_words(masked), *_english_words(masked)]
+    for match in _CLOCK.finditer(masked):
+        if any(clock.span[0] < match.end() and match.start() < clock.span[1] for clock in found):
+            continue
+        half = (match["half"] or match["am"] or "").lower()
+        hour = int(match["hour"] or match["plain"])
+        if half:
+            hour = hour % 12 + 12 * half.startswith("p")
+        written = match["hour"] or ""
+        twice = not half and 0 < hour <= 12 and not written.startswith("0")
+        found.append(Clock(hour * 60 + int(match["minute"] or 0), twice, match.span(), match[0].strip()))
+    return sorted(found, key=lambda clock: clock.span)
+
+
+def _han_words(text: str) -> Iterator[Clock]:
+    """晚上十一点半, 三点钟; without a part of the day 三点 may be three points."""
+    for match in _HAN_WORDS.finditer(text):
+        hour, half = _HAN_HOURS[match["hour"] or match["alone"]], match["half"]
+        late = half in _LATE or (half == "中午" and hour < 3)
+        minutes = (hour + 12 * (late and hour < 12)) * 60 + _PARTS.get(match["part"] or match["rest"], 0)
+        yield Clock(minutes, not half, match.span(), match[0])
+
+
+def _english_words(text: str) -> Iterator[Clock]:
+    """Half past eleven, a quarter to ten at night, four o'clock."""
+    for match in _ENGLISH.finditer(text):
+        word, part, half = (match["hour"] or match["alone"]).lower(), (match["part"] or "").lower(), match["half"]
+        hour = int(word) if word.isdigit() else _HOURS.index(word) + 1
+        hour = hour % 12 + 12 * (half is not None and "morning" not in half)
+        minutes = hour * 60 + (0 if not part else 30 if part == "half past" else 15 if part.endswith("past") else -15)
+        yield Clock(minutes % 1440, half is None, match.span(), match[0])

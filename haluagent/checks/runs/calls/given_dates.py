@@ -1,0 +1,224 @@
+"""The dates that texts give: those written in them, and those that follow from their words (`next Monday`, `three nights`)."""
+
+import calendar
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+from string import ascii_letters, digits
+
+from haluagent.errors import ToolError
+from haluagent.text.dates import find_dates, find_weekdays
+from haluagent.text.numbers import find_numbers
+from haluagent.text.numerals import read_han
+
+_SLASHED = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
+_COMPACT = re.compile(r"(?<!\d)((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?!\d)")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?"
+_ENGLISH = (
+    re.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*,?\s+(?P<year>\d{{4}})\b", re.I),
+    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\s*,?\s+(?P<year>\d{{4}})\b", re.I),
+)
+_NO_YEAR = (
+    re.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d*[:.]\d)", re.I),
+    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}", re.I),
+    re.compile(r"(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号]?"),
+    re.compile(r"(?<![\d/.-])(?P<month>\d{1,2})[/-](?P<day>\d{1,2})(?![\d/.-])"),
+)
+_MONTH_OF_YEAR = (
+    re.compile(rf"\b{_MONTH}\s+(?:of\s+)?(?P<year>(?:19|20)\d{{2}})\b", re.I),
+    re.compile(r"(?P<year>(?:19|20)\d{2})\s*[年/-]\s*(?P<month>\d{1,2})(?!\d)"),
+)
+_MONTH_NAME = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\b", re.I)
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
+_NOW = re.compile(r"(?:today|current(?:ly)?|\bnow\b|this is|the date|it is|今天|今日|当前|现在|当天|日期)", re.I)
+_DAYS = {
+    0: r"today|tonight|this (?:morning|afternoon|evening)|今天|今日|今晚|今早", 1: r"tomorrow|明天|明日|明晚|明早",
+    -1: r"yesterday|last night|昨天|昨日|昨晚", 2: r"day after tomorrow|后天",
+    -2: r"day before yesterday|前天", 3: r"大后天", -3: r"大前天",
+}  # fmt: skip
+_LENGTH = re.compile(r"\s*(?:个|full |business |more |-)?\s*(?P<unit>天|晚|夜|day|night|周|星期|礼拜|week|(?<=个)月|month|年|year)", re.I)
+_HAN_LENGTH = re.compile(r"([一二两三四五六七八九十]{1,3})个?([晚夜天周年]|星期|礼拜|(?<=个)月)")
+_UNITS = {
+    **dict.fromkeys(("天", "晚", "夜", "day", "night"), 1), **dict.fromkeys(("周", "星期", "礼拜", "week"), 7),
+}  # fmt: skip
+_PERIODS = {
+    12: r"week|month|quarter|year|weekend|周|星期|礼拜|月|季度|年|[qQ][1-4]", 3: r"quarter|季度|\bq[1-4]\b", 1: r"month|月",
+}  # fmt: skip
+_IN_WORDS = f"{ascii_letters}{digits}/.-"
+NEAR = 50  # characters after a word for today in which its date may stand
+END = NEAR + 30  # characters of a text that are read again with the next one: what they begin may end there
+WEEKS = 14  # days around today that `Friday` may mean
+ANY_YEAR = range(2000, 2041)
+
+
+def written_dates(text: str) -> frozenset[date]:
+    """The complete dates in a text; both readings of one that has two (3/4/2020)."""
+    text = unicodedata.normalize("NFKC", text)
+    found: set[date] = set()
+    for first, second, year in _SLASHED.findall(text):
+        found.update(_days((int(year), int(first), int(second)), (int(year), int(second), int(first))))
+    for parts in _COMPACT.findall(text):
+        found.update(_days(tuple(map(int, parts))))
+    for pattern in _ENGLISH:  # read here: `find_dates` takes ten milliseconds for each
+        for match in pattern.finditer(text):
+            found.update(_days((int(match["year"]), _month(match), int(match["day"]))))
+        text = pattern.sub(" ", text)
+    try:
+        return frozenset(found | {item.value for item in find_dates(_SLASHED.sub(" ", text)) if item.value})
+    except ToolError:
+        return frozenset(found)
+
+
+class GivenDates:
+    """The dates that texts give, or that follow from them and from today.
+
+    Today is a date beside a word that says so, or the result of a clock. From today follow relative days and weekdays near it;
+    from any date, one so many days, weeks, months or years on as the texts say; from a month, a quarter or a year, its first
+    day, its last one, and the day after. A day without a year is of the years that the texts name, or of any where they name none.
+
+    Each text is read once, for what it says. What follows from that is not kept: it is found backwards from the day asked for.
+    """
+
+    def __init__(self) -> None:
+        self._unread: list[tuple[str, bool]] = []
+        self._end = ""
+        self._written: set[date] = set()
+        self._yearless: set[tuple[int, int]] = set()  # month and day
+        self._years: set[int] = set()
+        self._today: set[date] = set()
+        self._around: set[date] = set()  # the days around today
+        self._years_around: set[int] = set()
+        self._months_around: set[int] = set()  # a month is counted from the year 0
+        self._steps: set[int] = set()  # days from today
+        self._weekdays: set[int] = set()
+        self._days_on: set[int] = set()  # from one date to another
+        self._months_on: set[int] = set()
+        self._months: set[int] = set()
+        self._month_names: set[int] = set()
+        self._periods: set[int] = set()  # how many months those have that are spoken of
+
+    def add(self, text: str, *, clock: bool = False) -> None:
+        """One more text; that of a `clock` says what day it is."""
+        self._unread.append((text, clock))
+
+    def has(self, day: date) -> bool:
+        """Whether the texts give a day."""
+        for text, clock in self._unread:
+            self._read(text, clock)
+        self._unread.clear()
+        return self._is_said(day) or any(map(self._is_said, self._moved(day))) or self._is_turn(day)
+
+    def _read(self, text: str, clock: bool) -> None:
+        written = written_dates(text)
+        self._written |= written
+        if clock:
+            self._add_today(written)
+        for number, unit in _lengths(text):
+            if unit in _UNITS:
+                self._days_on |= {number * _UNITS[unit], number * _UNITS[unit] - 1}  # the past 7 days may count today
+            else:
+                self._months_on.add(number * (12 if unit in ("年", "year") else 1))
+        text = f"{self._end}\n{unicodedata.normalize('NFKC', text)}"
+        self._end = text[-END:].lstrip(_IN_WORDS)
+        self._add_today(_today(text))
+        self._years.update(map(int, _YEAR.findall(text)))
+        self._yearless.update((_month(match), int(match["day"])) for pattern in _NO_YEAR for match in pattern.finditer(text))
+        self._steps.update(step for step, wording in _DAYS.items() if re.search(wording, text, re.I))
+        self._weekdays.update(number for number, _ in find_weekdays(text))
+        if re.search(r"weekend|周末", text, re.I):
+            self._weekdays |= {4, 5, 6, 0}
+        self._months.update(
+            int(match["year"]) * 12 + _month(match) - 1
+            for pattern in _MONTH_OF_YEAR for match in pattern.finditer(text) if 1 <= _month(match) <= 12
+        )  # fmt: skip
+        self._month_names.update(_MONTHS.index(name.lower()) + 1 for name in _MONTH_NAME.findall(text))
+        self._month_names.update(int(month) for month in re.findall(r"(?<!\d)(\d{1,2})\s*月(?!\s*\d)", text))
+        self._periods.update(length for length, wording in _PERIODS.items() if re.search(wording, text, re.I))
+
+    def _add_today(self, days: Iterable[date]) -> None:
+        for day in days:
+            self._written.add(day)
+            self._today.add(day)
+            self._around.update(other for step in range(-WEEKS, WEEKS + 1) for other in _shifted(day, step))
+            self._years_around.update(range(day.year - 1, day.year + 2))
+            self._months_around.update(range(_count(day) - 1, _count(day) + 2))
+
+    def _is_said(self, day: date) -> bool:
+        """Whether a day is written, with or without its year, or is so many days from today, or a weekday near it."""
+        if day in self._written or (day in self._around and day.weekday() in self._weekdays):
+            return True
+        if (day.month, day.day) in self._yearless and (
+            day.year in self._years or day.year in (self._years_around or self._years or ANY_YEAR)
+        ):
+            return True
+        return any(other in self._today for step in self._steps for other in _shifted(day, -step))
+
+    def _moved(self, day: date) -> Iterator[date]:
+        """The days from which, or to which, a day is as far as the texts say."""
+        for sign in (-1, 1):
+            for days in self._days_on:
+                yield from _shifted(day, sign * days)
+            for months in self._months_on:
+                year, month = divmod(_count(day) + sign * months, 12)
+                yield from _days((year, month + 1, day.day))
+
+    def _is_turn(self, day: date) -> bool:
+        """Whether a period begins or ends with a day, or has ended the day before."""
+        turns = [_count(first) for first in (day, *_shifted(day, 1)) if first.day == 1]
+        return any(
+            self._is_period(month, length) for turn in turns for length in _PERIODS for month in (turn, turn - length)
+        )
+
+    def _is_period(self, first: int, length: int) -> bool:
+        """Whether the texts speak of the period that begins with this month, and has so many of them."""
+        year, month = divmod(first, 12)
+        if length == 1 and (first in self._months or (year in self._years and month + 1 in self._month_names)):
+            return True
+        if length not in self._periods:
+            return False
+        if length == 1:
+            return first in self._months_around
+        return month % length == 0 and (year in self._years or year in self._years_around)
+
+
+def _month(match: re.Match[str]) -> int:
+    parts = match.groupdict()
+    return int(parts["month"]) if parts.get("month") else _MONTHS.index(parts["name"].lower()) + 1
+
+
+def _days(*parts: tuple[int, ...]) -> Iterator[date]:
+    for year, month, day in parts:
+        if 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]:
+            yield date(year, month, day)
+
+
+def _today(text: str) -> set[date]:
+    return {day for match in _NOW.finditer(text) for day in written_dates(text[match.end() : match.end() + NEAR])}
+
+
+def _lengths(text: str) -> set[tuple[int, str]]:
+    found = set()
+    for number in find_numbers(text):
+        match = _LENGTH.match(text, number.span[1])
+        if match and number.value.denominator == 1 and 0 < number.value <= 400:
+            found.add((int(number.value), match["unit"].lower()))
+    for numeral, unit in _HAN_LENGTH.findall(text):
+        if (value := read_han(numeral)) is not None:
+            found.add((int(value), unit))
+    if re.search(r"\ba (?:week|fortnight)\b|一周|next week|last week|上周|下周", text, re.I):
+        found.add((1, "week"))
+    return found
+
+
+def _shifted(day: date, days: int) -> Iterator[date]:
+    try:
+        yield day + timedelta(days=days)
+    except OverflowError:
+        return
+
+
+def _count(day: date) -> int:
+    """Its month, counted from the year 0."""
+    return day.year * 12 + day.month - 1

@@ -1,0 +1,53 @@
+"""What jsonschema says of a call. Loaded where it is needed, and in the child process of `schema_check`."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from jsonschema.exceptions import SchemaError
+from jsonschema.validators import Draft202012Validator, validator_for
+from jsonschema_specifications import REGISTRY
+from referencing.exceptions import Unresolvable
+
+from haluagent.checks.runs.calls.schema_check import MAX_ERRORS
+
+MAX_LENGTH = 240  # characters of one message
+_DECIDES_ITSELF = frozenset(
+    "additionalProperties unevaluatedProperties patternProperties $ref $dynamicRef allOf anyOf oneOf if".split()
+)  # with one of these a schema says itself what else an object may have
+
+
+def found_errors(request: dict[str, Any]) -> list[str]:
+    """What is wrong with `request["arguments"]`, an object, by `request["schema"]` of the tool `request["name"]`."""
+    name, schema, arguments = request["name"], request["schema"], request["arguments"]
+    try:
+        kind = validator_for(schema, default=Draft202012Validator)
+        kind.check_schema(schema)
+        found = list(islice(kind(schema, registry=REGISTRY).iter_errors(arguments), MAX_ERRORS + 1))
+    except SchemaError as error:
+        return [line(f"the JSON Schema of {name} is broken at {_path(error.absolute_path)}: {error.message}")]
+    except Unresolvable as error:
+        return [line(f"the JSON Schema of {name} refers to {error.ref!r}, which is not in it")]
+    except Exception as error:  # a pattern or a type that the library cannot use, a reference to itself, and the like
+        return [line(f"the JSON Schema of {name} cannot be used: {type(error).__name__}: {error}")]
+    errors = [line(f"{_path(error.absolute_path)}: {error.message}") for error in found]
+    errors += [f"{line(other)}: no such argument" for other in islice(_unnamed(schema, arguments), MAX_ERRORS)]
+    return [*errors[:MAX_ERRORS], *(["and more"] if len(errors) > MAX_ERRORS else [])]
+
+
+def line(text: str) -> str:
+    """A text on one line, of bounded length."""
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…"
+
+
+def _unnamed(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str]:
+    named = schema.get("properties")
+    if isinstance(named, dict) and named and not _DECIDES_ITSELF & schema.keys():
+        yield from (name for name in arguments if name not in named)
+
+
+def _path(parts: Any) -> str:
+    """`to[0].name`, or `arguments` for the object itself."""
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return path.removeprefix(".") or "arguments"

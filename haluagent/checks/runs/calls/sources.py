@@ -1,0 +1,248 @@
+"""What a run has given the model by now, and whether an entity is in it."""
+
+import json
+import re
+import unicodedata
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers, known_numbers
+from haluagent.checks.runs.calls.entities import Entity
+from haluagent.checks.runs.calls.given_dates import GivenDates, written_dates
+from haluagent.text.numbers import find_numbers, rounds_to
+
+_DASHES = str.maketrans("‐‑‒–—−", "------")
+_PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,}\d")
+_FORMULA = re.compile(r"[\d\s.,+\-*/×÷^()=%]+")
+_HOME = re.compile(r"^(?:~|/home/[\w.-]+|/users/[\w.-]+)/")
+_BETWEEN = "-_ .:#/"  # what may stand between the parts of an identifier, two of them at most
+_AT_DOT = re.compile(r"\s+[([]?(at|dot)[)\]]?\s+")
+_START, _END = re.compile(r"(?<![a-z0-9])"), re.compile(r"(?![a-z0-9])")
+_HOST_START, _HOST_END = re.compile(r"(?<![a-z0-9-])(?<![a-z0-9]\.)"), re.compile(r"(?![a-z0-9-]|\.[a-z0-9])")
+_WWW, _WWW_END = re.compile(r"(?<=www\.)"), re.compile(r"(?![a-z0-9.-])")
+_PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
+_SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
+FACTORS = tuple(Fraction(number) for number in (2, 7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000))
+MAX_OPERANDS = 24  # with more numbers than these, some two would make almost any third
+ABBREVIATED, HASH, PHONE = 7, 32, 7  # characters of an abbreviated hash, and of a whole one; digits of a telephone number
+
+
+class _Piece:
+    """A part of the texts, in the forms that something is looked for in."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def spoken(self) -> str:
+        """With its e-mail addresses as they are meant: ann at example dot com."""
+        return _AT_DOT.sub(lambda match: {"at": "@", "dot": "."}[match[1]], self.text)
+
+    @cached_property
+    def joined(self) -> str:
+        """Without what may stand between the parts of an identifier."""
+        return self.text.translate(dict.fromkeys(map(ord, _BETWEEN)))
+
+    @cached_property
+    def places(self) -> "array[int]":
+        """Where in the text each character of `joined` stands."""
+        places = array("L")
+        for match in re.finditer(f"[^{re.escape(_BETWEEN)}]+", self.text):
+            places.extend(range(*match.span()))
+        return places
+
+
+class Sources:
+    """The texts that an argument may take its entities from. They grow with the run."""
+
+    def __init__(self) -> None:
+        self._pieces: list[_Piece] = []
+        self._dates = GivenDates()
+        self._numbers: set[Fraction] = set()
+        self._known: set[Fraction] = set()  # also what a percent can be used as
+        self._phones: defaultdict[str, set[str]] = defaultdict(set)  # by their last digits
+        self._uncounted: list[str] = []  # texts whose numbers were not asked for yet
+
+    def add(self, text: str, *, clock: bool = False) -> None:
+        """One more text; that of a `clock` says what day it is. It is read when it is asked for."""
+        text = _readable(text)
+        self._dates.add(text, clock=clock)
+        self._uncounted.append(text)
+        self._pieces.append(_Piece("\n" + _plain(text)))
+        # Joined like this there are few pieces, and no text is copied often.
+        while len(self._pieces) > 1 and len(self._pieces[-2].text) <= 2 * len(self._pieces[-1].text):
+            last = self._pieces.pop()
+            self._pieces[-1] = _Piece(self._pieces[-1].text + last.text)
+
+    def have(self, entity: Entity, whole: str) -> bool:
+        """Whether an entity is in the texts, written in one way or another, or follows from them in one step. `whole` is the
+        value that it stands in.
+
+        A date may follow from today or another date (`GivenDates`). A number may be the sum, difference, product or quotient
+        of two given ones, or a given one in another unit. A path or an address may be put together from a given beginning and
+        given identifiers, a hash may be abbreviated, and an identifier may get its prefix from a word of the texts (ORD-1234
+        from "order 1234").
+        """
+        text = _plain(entity.text)
+        if entity.kind == "date":
+            days = written_dates(entity.text)
+            return not days or any(map(self._dates.has, days)) or self._has(text)
+        if entity.kind == "number":
+            return self._has(text) or self._has_number(entity.text, whole)
+        if entity.kind == "url":
+            return self._has_url(text)
+        if entity.kind == "path":
+            return self._has_path(text)
+        if entity.kind == "handle":
+            return self._has(text.lstrip("@#"))
+        if entity.kind == "phone":
+            return self._has(text) or self._has_phone(text)
+        if entity.kind == "email":
+            return self._has(text) or any(text in piece.spoken for piece in self._pieces)
+        return self._has_id(text)
+
+    def _has(self, key: str, start: re.Pattern[str] = _START, end: re.Pattern[str] = _END) -> bool:
+        """Whether it stands there by itself, and not inside a longer word or number."""
+        return bool(key) and any(
+            start.match(piece.text, at) and end.match(piece.text, at + len(key))
+            for piece in self._pieces for at in _occurrences(key, piece.text)
+        )  # fmt: skip
+
+    def _has_id(self, key: str) -> bool:
+        runs = re.findall(r"[a-z]+|\d+|[^\Wa-z\d_]+", key)
+        if not runs or self._has_runs(runs):
+            return True
+        if len(key) >= ABBREVIATED and re.fullmatch(r"[0-9a-f]+", key):
+            return len(key) <= HASH and self._has(key, end=re.compile(rf"[0-9a-f]{{{HASH - len(key)},}}(?![a-z0-9])"))
+        if len(runs) == 2 and runs[0].isalpha() and runs[1].isdigit() and len(runs[1]) >= 3:
+            return self._has(runs[1]) and self._has(runs[0], _PREFIX, _ANY_END)
+        return False
+
+    def _has_runs(self, runs: list[str]) -> bool:
+        """Whether the parts of an identifier stand there one after the other, with little between them."""
+        joined = "".join(runs)
+        spaced = rf"(?<![a-z0-9]){f'[{re.escape(_BETWEEN)}]{{0,2}}'.join(map(re.escape, runs))}(?![a-z0-9])"
+        return any(
+            re.compile(spaced).match(piece.text, piece.places[at])
+            for piece in self._pieces for at in _occurrences(joined, piece.joined)
+        )  # fmt: skip
+
+    def _has_path(self, key: str) -> bool:
+        key = key.removeprefix("./")
+        if self._has(key) or self._has(key.rstrip("/")) or self._has(_HOME.sub("", key)):
+            return True
+        folder, _, name = key.rpartition("/")
+        if folder and self._has(folder) and (self._has(name) or (re.search(r"\d", name) and self._has_id(name.partition(".")[0]))):
+            return True
+        # In Chinese the words before a file name are not set apart from it.
+        start = re.match(r"[^\x00-\x7f]+", key)
+        return start is not None and any(self._has(key[place:]) for place in range(1, start.end()))
+
+    def _has_url(self, key: str) -> bool:
+        key = _SCHEME.sub("", key).partition("#")[0]
+        host, slash, path = key.partition("/")
+        path, _, query = path.partition("?")
+        host, path = re.sub(r":(?:80|443)$", "", host), path.rstrip("/")
+        given = not host or self._has(host, _HOST_START, _HOST_END) or self._has(host, _WWW, _WWW_END)
+        if not all(self._has(value) for value in re.findall(r"=([^&]*\d[^&]*)", query) if len(value) > 2):
+            return False
+        if not path:
+            return given
+        if self._has(f"{host}/{path}") or (given and self._has(f"/{path}")):
+            return True
+        if not given:  # "psf/requests on GitHub"
+            labels = [label for label in host.split(".") if len(label) >= 4]
+            return "/" in path and any(self._has(label) for label in labels) and self._has(path)
+        parts = path.split("/")
+        known = max((n for n in range(len(parts)) if self._has("/".join([host, *parts[:n]]))), default=0)
+        return all(re.search(r"\d", part) and self._has_id(part) for part in parts[known:])
+
+    def _has_phone(self, key: str) -> bool:
+        digits = re.sub(r"\D", "", key)
+        if len(digits) < PHONE:
+            return False
+        self._count()
+        return any(phone.endswith(digits) or digits.endswith(phone) for phone in self._phones.get(digits[-PHONE:], ()))
+
+    def _has_number(self, text: str, whole: str) -> bool:
+        constants = USUAL_CONSTANTS if _FORMULA.fullmatch(whole) and re.search(r"\d\s*[-+*/×÷^%]", whole) else ()
+        self._count()
+        return all(
+            (value := abs(number.value)) in self._known or value in constants
+            or self._follows(value, number.decimals) or self._has_phone(number.text)
+            for number in calculated_numbers(text)
+        )  # fmt: skip
+
+    def _follows(self, value: Fraction, decimals: int | None) -> bool:
+        """Whether a number is one operation away from those that are given, or the time stamp of a given day."""
+        given = self._numbers
+        if any(value * factor in given or value / factor in given for factor in FACTORS):
+            return True
+        if value >= 10**9 and any((day := _day(float(value) / scale)) and self._dates.has(day) for scale in (1, 1000)):
+            return True
+        if len(given) > MAX_OPERANDS:
+            return False
+        return any(
+            value in (one + other, abs(one - other), one * other) or (other and decimals and rounds_to(one / other, value, decimals))
+            for one in given
+            for other in given
+        )
+
+    def _count(self) -> None:
+        """Read the numbers of the texts that are new."""
+        for text in self._uncounted:
+            self._numbers.update(abs(number.value) for number in find_numbers(text))
+            self._known |= known_numbers(text)
+            for match in _PHONE.findall(_plain(text)):
+                phone = re.sub(r"\D", "", match)
+                self._phones[phone[-PHONE:]].add(phone)
+        self._uncounted.clear()
+
+
+def _occurrences(key: str, text: str) -> Iterator[int]:
+    at = text.find(key)
+    while at >= 0:
+        yield at
+        at = text.find(key, at + 1)
+
+
+def _day(seconds: float) -> date | None:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).date()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _plain(text: str) -> str:
+    """One form of each character, no capitals, addresses without their escapes, and / in paths."""
+    text = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
+    return unquote(text).replace("\\", "/")
+
+
+def _readable(text: str) -> str:
+    """A text with what JSON in it says, where it is JSON: without the escapes."""
+    if not text.lstrip().startswith(("{", "[", '"')):
+        return text
+    try:
+        parts = "\n".join(_parts(json.loads(text)))
+    except (ValueError, RecursionError):
+        return text + "\n" + re.sub(r"\\[nrt]", " ", text.replace("\\/", "/"))
+    return text.replace("\\/", "/") + "\n" + parts
+
+
+def _parts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [part for pair in reversed(value.items()) for part in reversed(pair)]
+        elif isinstance(value, list):
+            waiting += reversed(value)
+        elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            yield str(value)

@@ -1,0 +1,145 @@
+"""A run put together from what was said, in its order: all converters end here."""
+
+import hashlib
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
+
+from haluagent.checks.runs.records import AgentRun, TaskType, ToolSpec, ToolUse, Turn
+from haluagent.errors import ConfigError
+
+
+class About(TypedDict, total=False):
+    """What a converter may be told of a run. Without a `run_id` it is made from the run: the same run has the same one."""
+
+    run_id: str | None
+    task: TaskType
+    language: Literal["auto", "en", "zh"]
+
+
+@dataclass
+class Call:
+    given: str | None  # the id in the source: some servers count anew in every turn, or give none
+    id: str
+    tool: str
+    arguments: dict[str, Any] | str
+    turn: int  # its place in what was said
+    result: str | None = None
+    failed: bool = False
+    told: bool = False  # whether its result is from a message: a span may tell it too
+
+
+class Calls:
+    """Some calls of a run, in their order."""
+
+    def __init__(self) -> None:
+        self.all: list[Call] = []
+        self._open: deque[Call] = deque()  # those without a result; others may still be among them, but not at its ends
+
+    def add(self, call: Call) -> None:
+        self.all.append(call)
+        self._open.append(call)
+
+    def first_open(self) -> Call | None:
+        """The first call without a result."""
+        while self._open and self._open[0].result is not None:
+            self._open.popleft()
+        return self._open[0] if self._open else None
+
+    def last_open(self) -> Call | None:
+        while self._open and self._open[-1].result is not None:
+            self._open.pop()
+        return self._open[-1] if self._open else None
+
+
+@dataclass
+class Said:
+    role: Literal["user", "assistant"]
+    text: str = ""
+    calls: list[Call] = field(default_factory=list)
+    answered: bool = False  # whether one of its calls has a result
+
+
+class Assembly:
+    """What was said so far. Calls get ids that are unique in the run, and results find theirs."""
+
+    def __init__(self) -> None:
+        self._system: dict[str, None] = {}
+        self._said: list[Said] = []
+        self._ids: set[str] = set()
+        self.calls = Calls()
+        self.calls_of_id: defaultdict[str, Calls] = defaultdict(Calls)  # by the id in the source
+        self.calls_of_tool: defaultdict[str, Calls] = defaultdict(Calls)
+
+    def instruct(self, text: str) -> None:
+        if text:
+            self._system[text] = None
+
+    def say(self, role: Literal["user", "assistant"], text: str) -> None:
+        if text:
+            self._said.append(Said(role, text))
+
+    def call(self, given: str | None, tool: str, arguments: dict[str, Any] | str) -> Call:
+        """A call that the model makes now: in the turn of the text before it, unless a result came in between."""
+        number = len(self._ids) + 1
+        unique = given if given and given not in self._ids else next(
+            name for extra in range(number) if (name := f"{given or 'call'}-{number + extra}") not in self._ids
+        )  # fmt: skip
+        last = self._said[-1] if self._said else None
+        # A converter may have given the call that it made last its result.
+        if last is None or last.role != "assistant" or last.answered or (last.calls and last.calls[-1].result is not None):
+            last = Said("assistant")
+            self._said.append(last)
+        call = Call(given, unique, tool, arguments, len(self._said) - 1)
+        last.calls.append(call)
+        self._ids.add(unique)
+        for calls in (self.calls, self.calls_of_tool[tool], *([self.calls_of_id[given]] if given else [])):
+            calls.add(call)
+        return call
+
+    def result(self, given: str | None, text: str, failed: bool, place: str, tool: str | None = None) -> None:
+        """What came back, for the first call of that id (without one: of that tool) that has no result. Raises ConfigError
+        where there is none."""
+        same = self.calls_of_id[given] if given else self.calls_of_tool[tool or ""]
+        call = same.first_open()
+        if call is None:
+            called = f"call {given!r}" if given else f"tool {tool!r}"
+            why = f"second result of {called}, which has one" if same.all else f"result of {called}, which was not called"
+            raise ConfigError(f"{place} is a {why}")
+        self.answer(call, text, failed)
+
+    def answer(self, call: Call, text: str, failed: bool) -> None:
+        """What a call gave."""
+        call.result, call.failed = text, failed
+        self._said[call.turn].answered = True
+
+    def run(self, tools: tuple[ToolSpec, ...], about: About) -> AgentRun:
+        """The run. Its answer is the last text of the model that makes no call, if no call comes after it; else it is empty.
+        What the user said after the answer is left out. Raises ConfigError where nothing was said."""
+        if not self._said:
+            raise ConfigError("the run is empty: give the messages of the user, the model and the tools")
+        last = max((at for at, said in enumerate(self._said) if said.role == "assistant"), default=-1)
+        ends = last >= 0 and not self._said[last].calls
+        turns = tuple(
+            Turn(
+                role=said.role,
+                text=said.text,
+                calls=tuple(
+                    ToolUse(id=call.id, tool=call.tool, arguments=call.arguments, result=call.result, failed=call.failed)
+                    for call in said.calls
+                ),
+            )
+            for said in (self._said[:last] if ends else self._said)
+        )
+        run = AgentRun(
+            run_id=about.get("run_id") or "",
+            system="\n\n".join(self._system),
+            tools=tools,
+            turns=turns,
+            answer=self._said[last].text if ends else "",
+            task=about.get("task", "factual"),
+            language=about.get("language", "auto"),
+        )
+        if run.run_id:
+            return run
+        return run.model_copy(update={"run_id": f"run-{hashlib.sha256(run.model_dump_json().encode()).hexdigest()[:16]}"})

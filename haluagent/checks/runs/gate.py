@@ -1,0 +1,156 @@
+"""Stage 4: the gate, and the whole check of a run.
+
+Agent Hallucination Detection Spec, "Gating". What it leaves open is decided so:
+
+- `emit` is the only way out: everything that neither blocks nor is good enough is `revise`. So an overall score between the
+  revise and the emit threshold is revised although no claim is below the former, and so is a mean that is high enough while
+  one claim is not.
+- A claim below the block threshold that is not critical is revised: it is worth a second try, and no reason to refuse.
+- A claim whose probes diverge is revised, and so is a rejected call. A call is rejected where its validation is `invalid`,
+  `fabricated` or `never_called`; `stale` is a remark. Only calls since the user last
+  spoke count. A later valid call of the same tool (of any, for a tool that there is not) makes up for one that was not executed,
+  or whose arguments did not fit. It does not make up for an executed call with an invented argument, which may have
+  acted: that is revised, so that the agent can say so and undo it, and blocked where the stakes are high.
+- A creative turn makes no claims, so its overall score is 1 and its calls alone decide.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from haluagent.agent import HaluAgent
+from haluagent.checks.runs.answers.ground import score_claims
+from haluagent.checks.runs.answers.probe import diverges, probe
+from haluagent.checks.runs.calls.check import validate_calls
+from haluagent.checks.runs.records import (
+    Action,
+    AgentRun,
+    ConsistencyProbe,
+    HallucinationReport,
+    ReportClaim,
+    ToolCallValidation,
+    ToolUse,
+)
+from haluagent.checks.runs.settings import GateSettings
+from haluagent.detection.limits import BudgetExceeded
+from haluagent.errors import ModelError
+
+__all__ = ["GateSettings", "acheck_run", "add_probes", "check_run", "decide"]
+
+REJECTED = ("invalid", "fabricated", "never_called")
+CRITICAL_WEIGHT = 2  # of a critical claim in the mean
+
+
+async def acheck_run(
+    agent: HaluAgent, run: AgentRun, *, settings: GateSettings | None = None, probes: bool = True
+) -> HallucinationReport:
+    """The report on a run, after all four stages. Stages 1 and 2 run at the same time.
+
+    `probes=False` leaves stage 3 out, for a report at once; `add_probes` gives it later. Where the settings require probes they
+    are made all the same. Raises ModelError where the model fails: there is no report without a verdict.
+    """
+    settings = settings or GateSettings.for_task(run.task)
+    try:
+        validations, (claims, _) = await asyncio.gather(
+            asyncio.to_thread(validate_calls, run), score_claims(agent, run, settings)
+        )
+    except BudgetExceeded as limit:
+        raise ModelError(f"the run could not be checked: {limit}") from limit
+    report = _report(run, claims, validations, (), settings)
+    return await add_probes(agent, run, report, settings=settings) if probes or settings.probes_required else report
+
+
+async def add_probes(
+    agent: HaluAgent, run: AgentRun, report: HallucinationReport, *, settings: GateSettings | None = None
+) -> HallucinationReport:
+    """A report without probes completed by stage 3, with the action that follows. Raises ModelError."""
+    settings = settings or GateSettings.for_task(run.task)
+    found = await probe(agent, run, report.claims, settings)
+    divergent = {one.claim for one in found if diverges(one)}
+    claims = [
+        claim.model_copy(update={"status": "diverged"})
+        if claim.text in divergent and claim.status in ("grounded", "weak")
+        else claim
+        for claim in report.claims
+    ]
+    return _report(run, claims, report.tool_call_validations, found, settings)
+
+
+def check_run(
+    agent: HaluAgent, run: AgentRun, *, settings: GateSettings | None = None, probes: bool = True
+) -> HallucinationReport:
+    """`acheck_run` for synchronous code."""
+    return agent.wait_for(acheck_run(agent, run, settings=settings, probes=probes))
+
+
+def decide(
+    run: AgentRun,
+    claims: Sequence[ReportClaim],
+    validations: Sequence[ToolCallValidation],
+    probes: Sequence[ConsistencyProbe],
+    settings: GateSettings,
+) -> tuple[Action, float]:
+    """What is to become of the answer, and the overall score."""
+    score = overall(claims, settings)
+    open_ones = open_rejections(run, validations)
+    executed = settings.block_executed and any(one.status == "fabricated" and done for one, done in open_ones)
+    if executed or any(claim.critical and claim.score < settings.block for claim in claims):
+        return "block", score
+    low = any(claim.score < settings.revise for claim in claims)
+    if low or open_ones or any(map(diverges, probes)) or score < settings.emit:
+        return "revise", score
+    return "emit", score
+
+
+def overall(claims: Sequence[ReportClaim], settings: GateSettings) -> float:
+    """The least score, or the weighted mean; 1 where nothing is claimed."""
+    if not claims:
+        return 1.0
+    if settings.overall == "minimum":
+        return min(claim.score for claim in claims)
+    weights = [CRITICAL_WEIGHT if claim.critical else 1 for claim in claims]
+    return min(1.0, sum(w * claim.score for w, claim in zip(weights, claims, strict=True)) / sum(weights))
+
+
+def open_rejections(run: AgentRun, validations: Sequence[ToolCallValidation]) -> list[tuple[ToolCallValidation, bool]]:
+    """The rejected calls since the user last spoke that no later call made up for, each with whether it was executed.
+    Validations stand in the order of the calls; one that belongs to no call (`never_called`) stands behind them."""
+    calls = deque((number, call) for number, turn in enumerate(run.turns) if turn.role == "assistant" for call in turn.calls)
+    last = max((number for number, turn in enumerate(run.turns) if turn.role == "user"), default=-1)
+    offered = {tool.name for tool in run.tools}
+    paired: list[tuple[ToolCallValidation, int, ToolUse | None]] = []
+    good: dict[str, int] = {}  # of each tool, the turn of its last call that was right
+    for one in validations:
+        fits = bool(calls) and one.status != "never_called" and calls[0][1].tool == one.tool
+        number, call = calls.popleft() if fits else (len(run.turns), None)
+        paired.append((one, number, call))
+        if one.status in ("valid", "stale"):
+            good[one.tool] = max(number, good.get(one.tool, -1))
+    latest = max(good.values(), default=-1)
+    found = []
+    for one, number, call in paired:
+        if one.status not in REJECTED or number < last:
+            continue
+        executed = call is not None and call.result is not None and not call.failed
+        later = (good.get(one.tool, -1) if one.tool in offered else latest) > number
+        if not later or one.status == "never_called" or (one.status == "fabricated" and executed):
+            found.append((one, executed))
+    return found
+
+
+def _report(
+    run: AgentRun,
+    claims: Sequence[ReportClaim],
+    validations: Sequence[ToolCallValidation],
+    probes: Sequence[ConsistencyProbe],
+    settings: GateSettings,
+) -> HallucinationReport:
+    action, score = decide(run, claims, validations, probes, settings)
+    return HallucinationReport(
+        run_id=run.run_id,
+        claims=tuple(claims),
+        tool_call_validations=tuple(validations),
+        consistency_probes=tuple(probes),
+        overall_score=score,
+        action=action,
+    )

@@ -1,0 +1,184 @@
+"""What a runtime does with a report: let the answer out, have it revised, or refuse. And the log of all that."""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Literal, get_args
+
+from haluagent.agent import HaluAgent
+from haluagent.checks.runs import gate
+from haluagent.checks.runs.answers.ground import language_of
+from haluagent.checks.runs.audit import AuditLog
+from haluagent.checks.runs.records import Action, AgentRun, HallucinationReport
+from haluagent.checks.runs.settings import GateSettings
+from haluagent.errors import ConfigError
+from haluagent.prompts import render
+from haluagent.types import Language, Record
+
+OnError = Literal["closed", "open"]
+REMEMBERED = 10_000  # runs whose rounds are counted
+# Refusals name the kind of failure, and nothing of the run.
+_REFUSALS: dict[Language, dict[str, str]] = {
+    "en": {
+        "claims": "I could not confirm everything in my answer, so I am not giving it. "
+        "Please ask again with more detail, or check with a reliable source.",
+        "calls": "A step of this task rested on details that I was not given or could not confirm, so I am stopping here. "
+        "Please give the details that are needed and ask again.",
+        "failed": "My answer could not be checked just now, so I am not giving it. Please try again later.",
+    },
+    "zh": {
+        "claims": "我的回答中有内容无法得到证实，因此不予给出。请补充更多信息后再次提问，或向可靠的来源核实。",
+        "calls": "这项任务的某个步骤依据了未提供或无法证实的信息，因此我在此停止。请提供所需的信息后再试。",
+        "failed": "我的回答目前无法完成核查，因此不予给出。请稍后再试。",
+    },
+}
+
+
+class Guarded(Record):
+    """What to do with an answer. `feedback` is the prompt for the agent's next turn where the action is `revise`, `refusal` what
+    the user is told where it is `block`. `report` is None, and `error` says why, where the run could not be checked. An `error`
+    beside a report says that the report could not be logged. `round` counts the checks of the run from 1."""
+
+    action: Action
+    report: HallucinationReport | None = None
+    feedback: str | None = None
+    refusal: str | None = None
+    error: str | None = None
+    round: int = 1
+
+
+class Guard:
+    """Checks runs before their answers go out, and keeps every report in the file `audit`.
+
+    A run may be sent back `rounds` times, told apart by its `run_id`; after that it is blocked. `on_error` says what becomes of
+    a run that could not be checked, or whose report could not be logged: `closed` blocks it, `open` lets it out. `settings` are
+    those of the run's task where they are None; `probes` turns stage 3 off. May be shared by threads and by tasks.
+    Raises ConfigError for an option that is not known and a log that cannot be written.
+    """
+
+    def __init__(
+        self,
+        agent: HaluAgent,
+        settings: GateSettings | None = None,
+        *,
+        on_error: OnError,
+        audit: Path | str | None = None,
+        rounds: int = 2,
+        probes: bool = True,
+    ) -> None:
+        if on_error not in get_args(OnError):
+            raise ConfigError(f"on_error={on_error!r} is not known: use 'closed' or 'open'")
+        if rounds < 0:
+            raise ConfigError(f"rounds={rounds}: a run can be sent back no less than 0 times")
+        self.agent = agent
+        self.settings = settings
+        self.on_error: OnError = on_error
+        self.rounds = rounds
+        self.probes = probes
+        self._audit = None if audit is None else AuditLog(audit)
+        self._checked: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    async def acheck(self, run: AgentRun) -> Guarded:
+        """What to do with the answer of a run; it is logged when this returns. Raises nothing that a check can raise."""
+        turn = self._count(run.run_id)
+        report, error = None, None
+        try:
+            report = await gate.acheck_run(self.agent, run, settings=self.settings, probes=self.probes)
+            if report.action == "revise" and turn > self.rounds:
+                report = report.model_copy(update={"action": "block"})  # "or repeated revise loops have failed"
+            action = report.action
+        except Exception as problem:  # whatever it was, the run is unchecked
+            action, error = self._unchecked, f"{type(problem).__name__}: {problem}"
+        try:
+            if self._audit is not None:
+                await asyncio.to_thread(self._audit.append, run.run_id, turn, action, error, report)
+        except Exception as problem:
+            logged = f"the audit log could not be written: {problem}"
+            action = action if self.on_error == "open" else "block"
+            error = f"{error}; {logged}" if error else logged
+        if action != "revise":
+            self._forget(run.run_id)
+        return Guarded(
+            action=action,
+            report=report,
+            feedback=feedback(run, report) if action == "revise" and report else None,
+            refusal=refusal(run, report if error is None else None) if action == "block" else None,
+            error=error,
+            round=turn,
+        )
+
+    def check(self, run: AgentRun) -> Guarded:
+        """`acheck` for synchronous code."""
+        return self.agent.wait_for(self.acheck(run))
+
+    @property
+    def _unchecked(self) -> Action:
+        return "emit" if self.on_error == "open" else "block"
+
+    def _count(self, run_id: str) -> int:
+        with self._lock:
+            self._checked[run_id] = self._checked.pop(run_id, 0) + 1
+            if len(self._checked) > REMEMBERED:
+                self._checked.popitem(last=False)
+            return self._checked[run_id]
+
+    def _forget(self, run_id: str) -> None:
+        with self._lock:
+            self._checked.pop(run_id, None)
+
+
+async def aguard(
+    run: AgentRun,
+    agent: HaluAgent | None = None,
+    settings: GateSettings | None = None,
+    *,
+    on_error: OnError,
+    audit: Path | str | None = None,
+    probes: bool = True,
+) -> Guarded:
+    """`Guard.acheck` of one run, with the default agent where none is given. It counts no rounds: see `Guard`."""
+    own = agent or HaluAgent()
+    try:
+        return await Guard(own, settings, on_error=on_error, audit=audit, rounds=1, probes=probes).acheck(run)
+    finally:
+        if agent is None:
+            await own.aclose()
+
+
+def guard(
+    run: AgentRun,
+    agent: HaluAgent | None = None,
+    settings: GateSettings | None = None,
+    *,
+    on_error: OnError,
+    audit: Path | str | None = None,
+    probes: bool = True,
+) -> Guarded:
+    """`aguard` for synchronous code."""
+    own = agent or HaluAgent()
+    try:
+        return own.wait_for(aguard(run, own, settings, on_error=on_error, audit=audit, probes=probes))
+    finally:
+        if agent is None:
+            own.close()
+
+
+def feedback(run: AgentRun, report: HallucinationReport) -> str:
+    """The prompt for the agent's next turn: which of its statements nothing supports, and which of its calls were rejected."""
+    weak = [claim for claim in report.claims if claim.status != "grounded"]
+    bad = [claim for claim in weak if claim.status != "weak"] or weak
+    calls = [call for call, _ in gate.open_rejections(run, report.tool_call_validations)]
+    return render("feedback", language_of(run), claims=bad, calls=calls)
+
+
+def refusal(run: AgentRun, report: HallucinationReport | None) -> str:
+    """What a user is told instead of an answer that was blocked. It says the kind of failure and nothing about the inside: no tool,
+    no value, no score. None stands for a run that could not be checked."""
+    kind = "failed"
+    if report is not None:
+        rejected = gate.open_rejections(run, report.tool_call_validations)
+        grounded = all(claim.status in ("grounded", "weak") for claim in report.claims)
+        kind = "calls" if rejected and grounded else "claims"
+    return _REFUSALS[language_of(run)][kind]

@@ -1,0 +1,288 @@
+"""Verification of one sentence: a short ReAct branch of thought, action and observation that ends in a label."""
+
+import asyncio
+import re
+from collections import Counter
+
+from haluagent.detection.check_worthiness import is_claim
+from haluagent.detection.limits import Meter
+from haluagent.detection.self_assessment import opinion_of
+from haluagent.detection.state import DetectionState
+from haluagent.errors import FormatError
+from haluagent.prompts import fence, render
+from haluagent.protocols import Message
+from haluagent.tooling import turn_format
+from haluagent.tooling.tool import Tool
+from haluagent.types import Label, Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
+
+TURN_TOKENS = 200
+WAYS_OUT = ("get_answer", "change_tools", "talk_to_user")  # what a model may say instead of calling a tool
+
+
+async def verify(state: DetectionState, sentence: Sentence, model: Meter) -> MemoryEntry:
+    """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
+    offered, later = await asyncio.to_thread(fitting_tools, state, sentence, model)
+    if all(item.system for item in offered):
+        reason = render("reason", state.task.language, kind="no_tool", detail="")
+        return await _unverified(state, sentence, reason, model)
+    if sentence.text.endswith((":", "：")) and any(item.system for item in offered):
+        reason = render("reason", state.task.language, kind="announces", detail="")
+        return state.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
+    branch = _Branch(state, sentence, model, offered, later)
+    return await branch.run()
+
+
+def fitting_tools(state: DetectionState, sentence: Sentence, model: Meter) -> tuple[list[Tool], list[Tool]]:
+    """The tools to offer for a sentence, and those for when they could not decide.
+
+    Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
+    `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`
+    where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
+    without one they are offered alone, since a question and a response seldom decide anything. Where the response as
+    a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read it as prose.
+    """
+    context = state.context(model)
+    tools = [item for item in state.registry if not item.system and state.registry.fits(item, context, sentence)]
+    specific = [item for item in tools if not item.general]
+    if sentence.index == 0:
+        covering = {name for name, _ in state.registry.covered(context)}
+        return [item for item in specific if item.name in covering] or specific, []
+    near = [item for item in tools if item.general and not item.external]
+    far = [item for item in tools if item.general and item.external]
+    if specific:
+        return specific, [*near, *far] if context.reference else far
+    first, then = (near, far) if context.reference or not far else (far, [])
+    if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
+        return first, then
+    return [*first, *(state.registry[name] for name in WAYS_OUT)], then
+
+
+def leave_to_whole(state: DetectionState, model: Meter) -> set[int]:
+    """Record the sentences that a tool judges as parts of the whole response, as it does code, as no claims of their
+    own. Returns their indices."""
+    covered = state.registry.covered(state.context(model))
+    parts: set[int] = set()
+    for sentence in state.task.sentences:
+        start, end = sentence.span
+        name = next((name for name, span in covered if span[0] < end and start < span[1]), None)
+        if name is not None:
+            reason = render("reason", state.task.language, kind="part", detail=name)
+            state.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
+            parts.add(sentence.index)
+    return parts
+
+
+class _Branch:
+    def __init__(
+        self, state: DetectionState, sentence: Sentence, model: Meter, offered: list[Tool], later: list[Tool]
+    ) -> None:
+        self.state = state
+        self.sentence = sentence
+        self.model = model
+        self.language = state.task.language
+        self.offered = offered
+        self.later = later
+        self.failed: Counter[str] = Counter()
+        self.turn_began = model.usage
+        self.messages: list[Message] = state.task.messages(sentence)
+        self.told = ""
+        self.format_errors = 0
+        self.last_observation = ""
+        self.remark = ""
+
+    async def run(self) -> MemoryEntry:
+        seen: list[ToolCall] = []
+        for _ in range(self.state.limits.steps):
+            turn = await self.next_turn()
+            if turn is None:
+                return await self.give_up("format_errors")
+            if turn.call in seen:
+                self.withdraw(turn.call.name)
+                repeated = render("reason", self.language, kind="repeated", detail="")
+                self.state.keep(self.step(turn, repeated))
+                self.reply_to(turn, repeated)
+            else:
+                seen.append(turn.call)
+                if entry := await self.act(turn):
+                    return entry
+            if all(item.system for item in self.offered):
+                return await self.give_up("undecided")
+        return await self.give_up("step_limit")
+
+    async def act(self, turn: turn_format.Turn) -> MemoryEntry | None:
+        """Make the call. The entry that it leads to, or None where the branch goes on."""
+        step = await self.state.act(self.sentence.index, turn, self.model, self.turn_began)
+        if turn.call.name in WAYS_OUT and step.result:
+            return await self.end_without_check(turn, step.result)
+        if step.result and step.result.label:
+            return self.state.record(entry_of(self.sentence, step.call, step.result))
+        if step.result:  # it could not decide, and would not the next time
+            self.withdraw(turn.call.name)
+        else:
+            self.failed[turn.call.name] += 1
+            if self.failed[turn.call.name] > 1:
+                self.withdraw(turn.call.name)
+        self.answer(turn, step.result.observation if step.result else step.error or "")
+        return None
+
+    def withdraw(self, name: str) -> None:
+        """Offer a tool no more: it has nothing new to say here. After the last come the `later` ones."""
+        self.offered = [item for item in self.offered if item.system or item.name != name]
+        if all(item.system for item in self.offered) and self.later:
+            self.offered, self.later = [*self.later, *self.offered], []
+
+    def step(self, turn: turn_format.Turn, error: str) -> Step:
+        """A turn that led to no call."""
+        usage = self.model.usage - self.turn_began
+        return Step(
+            sentence=self.sentence.index, thought=turn.thought, call=turn.call, result=None, error=error, usage=usage
+        )
+
+    async def next_turn(self) -> turn_format.Turn | None:
+        """The only turn that is possible, or else the model's next readable one, with its errors shown to it; None where
+        they were too many."""
+        self.turn_began = self.model.usage
+        if call := await asyncio.to_thread(self.obvious_call):
+            return turn_format.Turn(thought=render("reason", self.language, kind="only_tool", detail=""), call=call)
+        await self.model.warm(self.state.task.system)
+        self.tell_offered()
+        while True:
+            self.turn_began = self.model.usage
+            generation = await self.model.generate(
+                self.messages,
+                stop=["\n" + mark.strip() for mark in turn_format.OBSERVATION.values()],
+                grammar=turn_format.grammar(self.offered, [self.sentence.name], self.language, self.failed),
+                max_tokens=TURN_TOKENS,
+            )
+            try:
+                return self.allowed(turn_format.parse(generation.text, generation.truncated))
+            except FormatError as error:
+                self.format_errors += 1
+                self.state.keep(
+                    Step(
+                        sentence=self.sentence.index,
+                        thought=generation.text,
+                        call=None,
+                        result=None,
+                        error=str(error),
+                        usage=generation.usage,
+                    )
+                )
+                if self.format_errors > self.state.limits.format_errors:
+                    return None
+                self.reply(generation.text, str(error))
+
+    def tell_offered(self) -> None:
+        """Say which tools may be called, where that was not said already: the system prompt lists all of them."""
+        told = render("offered", self.language, tools=[item.name for item in self.offered])
+        if told != self.told:
+            self.told = told
+            last = self.messages[-1]
+            self.messages[-1] = Message(role=last["role"], content=f"{last['content']}\n{told}")
+
+    def obvious_call(self) -> ToolCall | None:
+        """The call to make where the one tool that is offered can be called in one way only, and has not failed."""
+        if len(self.offered) != 1 or self.failed[self.offered[0].name]:
+            return None
+        return self.state.registry.obvious(self.offered[0], self.state.context(self.model), self.sentence)
+
+    def allowed(self, turn: turn_format.Turn) -> turn_format.Turn:
+        """The turn, where it calls a tool that is offered, about this sentence. A grammar makes it so; an endpoint
+        without grammars must be held to it. Raises FormatError."""
+        names = [item.name for item in self.offered]
+        if turn.call.name not in names:
+            raise FormatError(f"{turn.call.name} is not offered here; call {' or '.join(names)}")
+        pointed = turn.call.arguments.get("sentence", self.sentence.name)
+        if str(pointed) != self.sentence.name:
+            raise FormatError(f"check {self.sentence.name} only: write sentence={self.sentence.name}")
+        return turn
+
+    def answer(self, turn: turn_format.Turn, observation: str) -> None:
+        self.last_observation = observation
+        self.reply_to(turn, observation)
+
+    def reply_to(self, turn: turn_format.Turn, observation: str) -> None:
+        marks = turn_format.THOUGHT[self.language], turn_format.ACTION[self.language]
+        self.reply(f"{marks[0]}{turn.thought}\n{marks[1]}{turn_format.write_call(turn.call)}", observation)
+
+    def reply(self, said: str, observation: str) -> None:
+        self.messages += exchange(said, observation, self.language)
+
+    async def end_without_check(self, turn: turn_format.Turn, result: ToolResult) -> MemoryEntry | None:
+        """The model says that there is nothing to check, or nothing to check it with. Its word for the first is put to
+        the test; for the second what could look it up has to be tried first, and its word is kept for the reason."""
+        empty = result.label == "no_claim" and not states_something(self.sentence.text)
+        if empty and not await is_claim(self.state.task, self.sentence, self.model):
+            return self.state.record(entry_of(self.sentence, turn.call, result))
+        if self.could_look_up():
+            self.offered = [item for item in self.offered if not item.system]
+            self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
+            self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))
+            return None
+        refused = result.label == "no_claim"  # the model waved through a sentence that states something
+        ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
+        return await _unverified(self.state, self.sentence, self.last_observation or ended, self.model)
+
+    def repeats_a_demo(self, call: ToolCall) -> bool:
+        """Whether what the model says is what an example says: then it says nothing about this sentence."""
+        said = [str(value) for name, value in call.arguments.items() if name != "sentence"]
+        return any(text in demo.call for text in said for demo in self.state.registry[call.name].demos)
+
+    def could_look_up(self) -> bool:
+        """Whether a tool is still offered that has something to look in: a reference, or a search."""
+        somewhere = self.state.task.reference is not None or self.state.services.search is not None
+        return somewhere and any(not item.system for item in self.offered)
+
+    async def give_up(self, kind: str) -> MemoryEntry:
+        """End without a label. A limit is no judgement, so even a closed book decides nothing then."""
+        limits: dict[str, Stop] = {"step_limit": "step_limit", "format_errors": "format_errors"}
+        if kind in limits:
+            self.state.stops.append(limits[kind])
+        detail = "; ".join(filter(None, (self.last_observation, self.remark)))
+        reason = render("reason", self.language, kind=kind, detail=detail)
+        return await _unverified(self.state, self.sentence, reason, self.model, decide=kind not in limits)
+
+
+def exchange(said: str, observation: str, language: Language) -> list[Message]:
+    """A turn of the model and what it is answered. Both may repeat text from outside, so both are fenced."""
+    return [
+        {"role": "assistant", "content": fence(said)},
+        {"role": "user", "content": turn_format.OBSERVATION[language] + fence(observation)},
+    ]
+
+
+def states_something(text: str) -> bool:
+    """Whether a sentence has a number or, inside, a name: then it is not for the model to say that it claims nothing."""
+    return re.search(r"\d|[a-z,] [A-Z][a-z]", text) is not None
+
+
+def entry_of(sentence: Sentence, call: ToolCall | None, result: ToolResult) -> MemoryEntry:
+    """The memory of a tool's decision."""
+    return MemoryEntry(
+        sentence=sentence,
+        label=result.label or "unverified",
+        evidence=result.evidence,
+        tool=call.name if call else None,
+        confidence=result.confidence,
+        reason=result.observation,
+    )
+
+
+async def _unverified(
+    state: DetectionState, sentence: Sentence, reason: str, model: Meter, decide: bool = True
+) -> MemoryEntry:
+    belief = await opinion_of(state.task, sentence, model)
+    if state.closed_book and decide and belief is not None and belief != 0.5:
+        label: Label = "supported" if belief > 0.5 else "contradicted"
+        text = render("reason", state.task.language, kind="closed_book", detail=f"{belief:.0%}")
+        return state.record(
+            MemoryEntry(
+                sentence=sentence,
+                label=label,
+                confidence=max(belief, 1 - belief),
+                reason=text,
+                opinion=belief,
+                tool="closed_book",
+            )
+        )
+    return state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason, opinion=belief))

@@ -1,0 +1,24 @@
+"""Whether a sentence claims anything. A model that may end a check would rather do so: its word for it is put to the
+test."""
+
+from haluagent.detection.limits import Meter
+from haluagent.detection.task import Task
+from haluagent.judging.judge import in_both_orders
+from haluagent.judging.probabilities import log_odds
+from haluagent.models.calibration import calibration_of
+from haluagent.prompts import conversation
+from haluagent.text.windows import clip
+from haluagent.types import Sentence
+
+CLAIM_TOKENS = 300
+
+
+async def is_claim(task: Task, sentence: Sentence, model: Meter) -> bool:
+    """Whether the model, asked with the options in both orders, holds the sentence for information that can be right or
+    wrong, rather than for a greeting, an announcement or a feeling."""
+    question = clip(task.question, CLAIM_TOKENS, task.count)[0]
+    claim = clip(sentence.claim, CLAIM_TOKENS, task.count)[0]
+    one, other, _ = await in_both_orders(
+        model, lambda turned: conversation("claim", task.language, question=question, claim=claim, turned=turned)
+    )
+    return (log_odds(one) + log_odds(other)) / 2 > calibration_of(model).claims[task.language]

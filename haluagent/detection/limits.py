@@ -1,0 +1,96 @@
+"""How far a detection may go, and the meter that counts how far it went."""
+
+import time
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from haluagent.models.wrapper import ModelWrapper
+from haluagent.protocols import Choice, Generation, Message, Model
+from haluagent.types import Record, Usage
+
+
+class Limits(Record):
+    """Bounds of one detection. Whatever ends at one is `unverified`, with that reason.
+
+    `steps` and `format_errors` count turns and unreadable turns per sentence; `tokens` counts evaluated prompt
+    tokens plus generated ones; `seconds` is wall-clock time.
+    """
+
+    steps: int = Field(default=4, ge=1)
+    format_errors: int = Field(default=2, ge=0)
+    tokens: int | None = Field(default=None, ge=1)
+    seconds: float | None = Field(default=None, gt=0)
+
+
+class BudgetExceeded(Exception):
+    """A detection used up its tokens or seconds. It never leaves the agent: it becomes `stop="budget"`."""
+
+    passes_tools = True  # a tool whose model call meets the limit has not failed: the detection ends
+
+
+class Budget:
+    """The tokens and seconds left to one detection."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._started = time.monotonic()
+        self._tokens = 0
+
+    def seconds_left(self) -> float | None:
+        if self._limits.seconds is None:
+            return None
+        return self._limits.seconds - (time.monotonic() - self._started)
+
+    def spend(self, usage: Usage) -> None:
+        self._tokens += usage.evaluated_tokens + usage.generated_tokens
+
+    def check(self) -> None:
+        """Raises BudgetExceeded where nothing is left."""
+        left = self.seconds_left()
+        if left is not None and left <= 0:
+            raise BudgetExceeded(f"the time limit of {self._limits.seconds:g} s was reached")
+        if self._limits.tokens is not None and self._tokens >= self._limits.tokens:
+            raise BudgetExceeded(f"the limit of {self._limits.tokens} tokens was reached")
+
+
+class Meter(ModelWrapper):
+    """A `Model` that counts what goes through it. Each branch has its own; all share one budget."""
+
+    def __init__(self, model: Model, budget: Budget) -> None:
+        super().__init__(model)
+        self._budget = budget
+        self.usage = Usage()
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        stop: Sequence[str] = (),
+        grammar: str | None = None,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        samples: int = 1,
+    ) -> Generation:
+        self._budget.check()
+        generation = await self._model.generate(
+            messages, stop=stop, grammar=grammar, max_tokens=max_tokens, temperature=temperature, samples=samples
+        )
+        self._count(generation.usage)
+        return generation
+
+    async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+        self._budget.check()
+        choice = await self._model.choose(messages, choices)
+        self._count(choice.usage)
+        return choice
+
+    async def warm(self, system: str) -> None:
+        """Let a model that can do so prepare for a system prompt."""
+        warm = getattr(self._model, "warm", None)
+        if warm is not None:
+            self._count(await warm(system))
+
+    def _count(self, usage: Usage) -> None:
+        self.usage += usage
+        self._budget.spend(usage)

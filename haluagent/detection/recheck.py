@@ -1,0 +1,41 @@
+"""A second check of one sentence of a finished report."""
+
+from haluagent.detection.pipeline import Run
+from haluagent.detection.reflection import look_globally
+from haluagent.detection.verdict import verdict
+from haluagent.errors import ConfigError
+from haluagent.events import Answered
+from haluagent.types import Detection
+
+
+async def recheck(run: Run, detection: Detection, index: int) -> Detection:
+    """Verify sentence `index` again with the tools of `run` and put the new entry into a copy of the report.
+
+    The other entries stay, but for what rests on this one. Where the endpoint fails the old entry stays too, and the
+    report has the error. Raises ConfigError where there is no such sentence.
+    """
+    old = next((entry for entry in detection.sentences if entry.sentence.index == index), None)
+    if old is None:
+        names = ", ".join(str(entry.sentence.index) for entry in detection.sentences)
+        raise ConfigError(f"there is no sentence {index} in this report; it has {names}")
+    for entry in detection.sentences:
+        if entry.sentence.index != index:
+            run.state.memory.record(entry)
+    await run.one(old.sentence)
+    if run.error is not None:  # nothing new was learned: what was known stays
+        run.state.record(old)
+    look_globally(run.state)
+    entries = tuple(run.state.memory[entry.sentence.index] for entry in detection.sentences)
+    hallucination, score = verdict(entries)
+    new = detection.model_copy(
+        update={
+            "sentences": entries,
+            "hallucination": hallucination,
+            "score": score,
+            "steps": (*detection.steps, *run.state.steps),
+            "usage": detection.usage + run.usage,
+            "error": run.error,
+        }
+    )
+    run.state.emit(Answered(detection=new))
+    return new

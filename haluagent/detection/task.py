@@ -1,0 +1,120 @@
+"""One text to check, and the prompts about it. Everything shared by its branches comes first in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from haluagent.errors import ConfigError
+from haluagent.models.calibration import taught_of
+from haluagent.prompts import render
+from haluagent.protocols import Message, Model
+from haluagent.text.windows import clip
+from haluagent.tooling.registry import Registry
+from haluagent.types import Language, Sentence
+
+ANSWER_TOKENS = 768  # kept free for a branch's own turns and observations
+
+
+@dataclass(frozen=True)
+class Task:
+    """What `detect` was given, cut into sentences.
+
+    `windows` are runs of sentences that fit the model's context together. `room` is the number of tokens for them; a
+    single sentence that takes more is shown by its beginning and end, and `hidden` counts the characters between.
+    """
+
+    question: str
+    response: str
+    language: Language
+    sentences: tuple[Sentence, ...]
+    reference: str | None
+    system: str
+    windows: tuple[tuple[Sentence, ...], ...]
+    room: int
+    count: Callable[[str], int]
+
+    @property
+    def hidden(self) -> int:
+        return sum(clip(sentence.text, self.room, self.count)[1] for sentence in self.sentences)
+
+    def with_sentences(self, sentences: tuple[Sentence, ...]) -> "Task":
+        """The same task with its sentences completed; which of them share a window stays as it is."""
+        new = {sentence.index: sentence for sentence in sentences}
+        windows = tuple(tuple(new[sentence.index] for sentence in window) for window in self.windows)
+        return replace(self, sentences=sentences, windows=windows)
+
+    def messages(self, sentence: Sentence) -> list[Message]:
+        """The conversation that opens the branch of one sentence."""
+        return self._open(self._window(sentence), sentence.name, sentence.claim)
+
+    def opening(self) -> list[Message]:
+        """The conversation that opens a single transcript over the whole response, not yet split."""
+        whole = Sentence(index=0, text=self.response, span=(0, len(self.response)))
+        messages = self._open((whole,), None, "")
+        messages[-1]["content"] += "\n" + render("linear", self.language)
+        return messages
+
+    def _window(self, sentence: Sentence) -> tuple[Sentence, ...]:
+        for window in self.windows:
+            if any(other.index == sentence.index for other in window):
+                return window
+        return self.windows[-1]  # the whole response is judged with its conclusion in view
+
+    def _open(self, shown: Sequence[Sentence], target: str | None, claim: str) -> list[Message]:
+        item = {
+            "question": self.question,
+            "reference": self.reference,
+            "sentences": [(sentence.name, clip(sentence.text, self.room, self.count)[0]) for sentence in shown],
+            "target": target,
+            "claim": clip(claim, self.room // 2, self.count)[0],
+        }
+        return [
+            {"role": "system", "content": self.system},
+            {"role": "user", "content": render("task", self.language, item=item)},
+        ]
+
+
+def make_task(
+    question: str,
+    response: str,
+    reference: str | None,
+    language: Language,
+    sentences: tuple[Sentence, ...],
+    registry: Registry,
+    model: Model,
+    single_transcript: bool = False,
+) -> Task:
+    """Render what the branches share and cut a long response into windows of whole sentences.
+
+    Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
+    taught tools is shown no examples of them, apart from there: it was taught branches.
+    Raises ConfigError where the question leaves no room in the model's context.
+    """
+    tools = list(registry)
+    shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
+    known = frozenset() if single_transcript else taught_of(model)
+    demos = [demo for tool in shown if tool.name not in known for demo in tool.demos if demo.language == language]
+    system = render("system", language, tools=tools, demos=demos)
+    asked = model.count_tokens(question)
+    told = model.count_tokens(system)
+    room = model.context - told - asked - ANSWER_TOKENS
+    if room < model.context // 8:
+        raise ConfigError(
+            f"the question takes {asked} tokens and the agent's instructions {told}, too many for the model's context "
+            f"of {model.context}; pass long material as the reference, or use a model with a longer context"
+        )
+    room = room * 2 // 3  # the rest is for the sentence that is repeated at the end
+    windows = _windows(sentences, room, model.count_tokens)
+    return Task(question, response, language, sentences, reference, system, windows, room, model.count_tokens)
+
+
+def _windows(sentences: tuple[Sentence, ...], room: int, count: Callable[[str], int]) -> tuple[tuple[Sentence, ...], ...]:
+    windows: list[list[Sentence]] = [[]]
+    used = 0
+    for sentence in sentences:
+        cost = count(sentence.text) + 8
+        if windows[-1] and used + cost > room:
+            windows.append([])
+            used = 0
+        windows[-1].append(sentence)
+        used += cost
+    return tuple(map(tuple, windows))

@@ -1,0 +1,121 @@
+"""The paper's single growing transcript: one conversation in which the model splits, checks, reflects and answers.
+
+Its cost grows with the square of the number of sentences; it is kept for models that were trained on it.
+"""
+
+import asyncio
+
+from haluagent.detection.branch import entry_of, exchange, leave_to_whole, states_something
+from haluagent.detection.limits import BudgetExceeded, Meter
+from haluagent.detection.state import DetectionState
+from haluagent.errors import FormatError
+from haluagent.events import Found
+from haluagent.prompts import render
+from haluagent.protocols import Message
+from haluagent.tooling import turn_format
+from haluagent.tooling.tool import Tool
+from haluagent.types import MemoryEntry, Sentence, Step, Stop
+
+TURN_TOKENS = 200
+
+
+async def transcript(state: DetectionState, model: Meter) -> Stop:
+    """Let the model lead until `get_answer` or a limit; sentences it left out are `unverified`.
+
+    The step limit counts per sentence, as in branches, with one turn more for the split and one for the answer.
+    Raises BudgetExceeded where the transcript outgrows the model's context.
+    """
+    task, limits = state.task, state.limits
+    for sentence in task.sentences:
+        state.emit(Found(sentence=sentence))
+    pointers = ["S0", *(sentence.name for sentence in task.sentences)]
+    grammar = turn_format.grammar(await asyncio.to_thread(_useful, state, model), pointers, task.language)
+    await asyncio.to_thread(leave_to_whole, state, model)
+    await model.warm(task.system)
+    messages: list[Message] = task.opening()
+    format_errors = 0
+    stop: Stop = "step_limit"
+    for _ in range(limits.steps * len(task.sentences) + 2):
+        _check_room(messages, model)
+        before = model.usage
+        generation = await model.generate(
+            messages,
+            stop=["\n" + mark.strip() for mark in turn_format.OBSERVATION.values()],
+            grammar=grammar,
+            max_tokens=TURN_TOKENS,
+        )
+        turn = None
+        try:
+            turn = turn_format.parse(generation.text, generation.truncated)
+            sentence_of_turn = _pointed(state, turn, model)
+        except FormatError as error:
+            format_errors += 1
+            thought, call = (turn.thought, turn.call) if turn else (generation.text, None)
+            rejected = call is not None
+            state.keep(
+                Step(
+                    sentence=None, thought=thought, call=call, result=None, error=str(error), rejected=rejected, usage=generation.usage
+                )
+            )
+            if format_errors > limits.format_errors:
+                stop = "format_errors"
+                break
+            messages += exchange(generation.text, str(error), task.language)
+            continue
+        step = await state.act(sentence_of_turn.index if sentence_of_turn else None, turn, model, before)
+        if sentence_of_turn and step.result and step.result.label:
+            _remember(state, sentence_of_turn, step)
+        if turn.call.name == "get_answer" and sentence_of_turn is None and step.result:
+            stop = "answer"
+            break
+        observation = step.result.observation if step.result else step.error or ""
+        messages += exchange(generation.text, observation, task.language)
+    kind = "ended" if stop == "answer" else stop
+    reason = render("reason", task.language, kind=kind, detail="")
+    for sentence in task.sentences:
+        if sentence.index not in state.memory:
+            state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
+    return stop
+
+
+def _useful(state: DetectionState, model: Meter) -> list[Tool]:
+    """The system tools, and those that have something to decide about a sentence or the whole response."""
+    context = state.context(model)
+    units = [*state.task.sentences, context.sentence(0)]
+    fits = state.registry.fits
+    return [item for item in state.registry if item.system or any(fits(item, context, unit) for unit in units)]
+
+
+def _check_room(messages: list[Message], model: Meter) -> None:
+    used = sum(model.count_tokens(message["content"]) for message in messages)
+    if used + TURN_TOKENS > model.context:
+        raise BudgetExceeded(f"the transcript outgrew the model's context of {model.context} tokens")
+
+
+def _pointed(state: DetectionState, turn: turn_format.Turn, model: Meter) -> Sentence | None:
+    """The sentence a call points to; None for a call about none. Raises FormatError where the tool has nothing to
+    decide about it."""
+    if "sentence" not in turn.call.arguments:
+        return None
+    context = state.context(model)
+    pointer = str(turn.call.arguments["sentence"])
+    try:
+        sentence = context.sentence(int(pointer.lstrip("Ss")))
+    except (KeyError, ValueError):
+        raise FormatError(f"{pointer} names no sentence; write one of S0 to S{len(context.sentences)}") from None
+    item = state.registry[turn.call.name]
+    if not item.system and not state.registry.fits(item, context, sentence):
+        raise FormatError(f"{item.name} cannot decide anything about {sentence.name}; use another tool")
+    return sentence
+
+
+def _remember(state: DetectionState, sentence: Sentence, step: Step) -> None:
+    """Record a label. What a tool decided is not undone by `get_answer`, and a sentence with a number or a name in it
+    claims something."""
+    if step.call is None or step.result is None:
+        return
+    if state.registry[step.call.name].system:
+        known = sentence.index in state.memory
+        if known or (step.result.label == "no_claim" and states_something(sentence.text)):
+            return
+    state.record(entry_of(sentence, step.call, step.result))

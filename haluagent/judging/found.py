@@ -1,0 +1,129 @@
+"""What a found passage says of a sentence. A passage that does not say it mostly says nothing of it, so a low judgement
+alone contradicts nothing: it takes a passage about the same that says enough to decide (docs/calibration.md)."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+
+from haluagent.judging.agreement import agreement, contained, counted, says
+from haluagent.judging.instructions import without_orders
+from haluagent.judging.judge import NUMBER_MISSING, Source, answer_anew, ask, mentions, wording_of
+from haluagent.judging.passages import best_windows, missing_numbers, quoted
+from haluagent.judging.probabilities import agreed
+from haluagent.models.calibration import calibration_of
+from haluagent.protocols import SearchResult, ToolContext
+from haluagent.text.words import words
+from haluagent.types import Evidence, Sentence, Span
+
+PASSAGE_TOKENS = 350
+SUPPORTED, CONTRADICTED = 0.7, 0.3  # judgements; between them nothing is decided by a judgement
+QUOTED = 0.9  # what a page says word for word
+RELATED = 0.3  # the share of a sentence's words in a passage that could support it
+ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
+DISAGREES = 0.25  # the share of the words of the answer that a passage gives by itself in a sentence that says another one
+_ASKING = re.compile(
+    r"请问|你?知道|告诉我|为什么|什么(?:地方|时候|名字?|样|叫)?|哪(?:里|儿|个|些|位|国|一年|一年份|年|种|座|一)?|谁|多少|几|怎么样?|如何|叫什么|叫做|属于|吗|呢|啊|？"
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A passage, the part of it that was judged (its place, and as it was read), and what came of it. `agrees` is None
+    where the passage gives no answer of its own, or the sentence is none."""
+
+    result: SearchResult
+    source: Source
+    place: Span
+    supported: float
+    window: str = ""
+    silent: bool = False
+    anew: str = ""
+    agrees: float | None = None
+    missing: tuple[str, ...] = ()
+
+    def evidence(self, context: ToolContext, sentence: Sentence) -> Evidence:
+        return self.source.evidence(self.place, sentence.claim, self.supported, context.question)
+
+
+def text_of(result: SearchResult) -> str:
+    return result.text if result.text is not None else result.snippet
+
+
+def asked_words(question: str) -> frozenset[str]:
+    """The words that say what a question is about, without those that only ask."""
+    return words(_ASKING.sub(" ", question))
+
+
+def share(wanted: frozenset[str], found: frozenset[str]) -> float:
+    """The part in [0, 1] of the wanted words that were found."""
+    return len(wanted & found) / len(wanted) if wanted else 0.0
+
+
+def worth_reading(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> list[SearchResult]:
+    """Those that share words enough with the sentence or the question to say anything of it, best first."""
+    asked, said = asked_words(context.question), words(sentence.claim)
+    near = []
+    for result in results:
+        found = words(f"{result.title} {text_of(result)}")
+        if not without_orders(text_of(result)).strip():  # nothing to read, or nothing but orders
+            continue
+        if share(said, found) >= RELATED or share(asked, found) >= ABOUT_QUESTION:
+            near.append((len((asked | said) & found), result))
+    return [result for _, result in sorted(near, key=lambda item: -item[0])]
+
+
+async def read_passage(context: ToolContext, sentence: Sentence, result: SearchResult) -> Found:
+    """Judge the sentence against the best part of a passage. What a page says word for word needs no judgement; a
+    sentence that answers the question is compared with the answer that the passage gives by itself."""
+    text = text_of(result)
+    source = Source("web_search", text, result.url, result.offset if result.text is not None else None)
+    if span := quoted(sentence.text, text):
+        return Found(result, source, span, QUOTED)
+    readable = await asyncio.to_thread(without_orders, text)  # a long page takes seconds
+    about = f"{sentence.claim} {context.question}"
+    count = context.model.count_tokens
+    (place,), _ = await asyncio.to_thread(best_windows, readable, about, 1, PASSAGE_TOKENS, count)
+    window = readable[slice(*place)]
+    judged = await ask(context, sentence, window, wording_of(context))
+    supported, anew, agrees = judged.supported, "", None
+    if _answers(sentence) and judged.calibrated:
+        anew = await answer_anew(context, window)
+        if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
+            agrees = contained(anew, sentence.claim, context.question)
+            likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
+            likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, readable)
+            supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
+    missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
+    supported = min(supported, NUMBER_MISSING) if missing else supported
+    return Found(result, source, place, supported, window, judged.silent, anew, agrees, missing)
+
+
+def _answers(sentence: Sentence) -> bool:
+    """Whether a sentence answers the question: the first one does. A later one may take up the question's words and say
+    something else."""
+    return sentence.index == 1
+
+
+def supports(found: Found) -> float | None:
+    """The confidence in [0, 1] that a passage supports the sentence; None where it does not."""
+    if found.agrees is not None and found.agrees <= DISAGREES:
+        return None
+    return found.supported if found.supported >= SUPPORTED else None
+
+
+async def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bool:
+    """Whether a passage says something else than the sentence, rather than nothing of it. It says enough to decide; and
+    it has most words of the sentence or, where that answers the question, half of the question's and another answer."""
+    if found.silent or found.supported > CONTRADICTED:
+        return False
+    has, answers = words(found.source.text), _answers(sentence)
+    if answers:
+        differs = found.agrees is not None and found.agrees <= DISAGREES
+        about = differs and share(asked_words(context.question), has) >= ABOUT_QUESTION
+    else:
+        about = share(words(sentence.claim), has) >= ABOUT_CLAIM
+    if not about:
+        return False
+    odds = await mentions(context, None if answers else sentence, found.window)
+    thresholds = calibration_of(context.model).mentions
+    return odds >= thresholds[f"{'answer' if answers else 'statement'}:{context.language}"]

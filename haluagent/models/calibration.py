@@ -1,0 +1,146 @@
+"""What was fitted to one model: how its judgements become probabilities, and where its thresholds are.
+
+A model carries its own as the attribute `calibration`; one that says nothing is read with `EMBEDDED`, the constants of
+the embedded model without an adapter. How they are fitted, for this or another model, is in `docs/calibration.md`.
+"""
+
+from typing import Any, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from haluagent.types import Language, Record
+
+Wording = Literal["answer", "statement", "consistency", "results", "reasons", "relevance", "authentic"]
+MENTIONED: tuple[Wording, ...] = ("answer", "statement")  # wordings that have a threshold of "the text says enough"
+
+
+class MatchCurve(Record):
+    """`P(right) = sigmoid(slope * (log_odds - lean) + familiar)`, the last where all words of the claim are in the text
+    (Platt 1999)."""
+
+    lean: float
+    slope: float = Field(gt=0)
+    familiar: float = Field(default=0.0, ge=0)
+
+
+class TranslationCurve(Record):
+    """`P(right) = sigmoid(intercept + log_odds * odds + shared * words)`: the mean log-odds that two texts say the same,
+    and the F1 of their words."""
+
+    intercept: float
+    log_odds: float
+    shared: float
+
+
+class ProblemCurve(Record):
+    """`P(wrong) = sigmoid(intercept + judged * log_odds + agrees + agrees_more + rivals)`: the log-odds of "wrong"; the next
+    two where one formula gives the stated answer, and where a second one does; the last where two formulas give one and the
+    same other answer."""
+
+    intercept: float
+    judged: float
+    agrees: float
+    agrees_more: float
+    rivals: float = 0.0
+
+
+class Calibration(Record):
+    """The constants of one model. A field that is left out is that of the embedded model; one that is given is given for
+    every wording and language, with keys such as `answer:en`.
+
+    `match` is for the log-odds of "supported". `agreement` is what it adds to the log-odds that an answer given anew agrees
+    with the one that is judged. `mentions` are the mean log-odds above which a text says enough to answer a question, or to
+    decide a statement; `claims` those above which a sentence is held for a claim. `answer_asked_as` is the wording in which
+    a response of one sentence is put. Where `match` has no curves for `results` (a statement held against what tools
+    returned), they are those for `statement`; where it has none for `reasons` (a judgement after reasons that the model wrote),
+    `relevance` (a request held against what a tool does) or `authentic` (the values of a call against what was said before), the
+    log-odds are taken as they are.
+    """
+
+    match: dict[str, MatchCurve]
+    agreement: dict[Language, float]
+    mentions: dict[str, float]
+    translation: dict[Language, TranslationCurve]
+    problem: ProblemCurve
+    claims: dict[Language, float]
+    answer_asked_as: dict[Language, Wording]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        filled = _EMBEDDED | given
+        match = filled["match"]
+        if isinstance(match, dict):
+            of_results = {f"results:{name}": match[key] for name in _LANGUAGES if (key := f"statement:{name}") in match}
+            as_they_are = {f"{wording}:{name}": {"lean": 0.0, "slope": 1.0} for wording in _AS_THEY_ARE for name in _LANGUAGES}
+            filled["match"] = of_results | as_they_are | match
+        return filled
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        for name, keys in _KEYS.items():
+            if set(getattr(self, name)) != keys:
+                raise ValueError(f"{name} must have the keys {', '.join(sorted(keys))}, and no other")
+        return self
+
+    def curve(self, wording: Wording, language: str) -> MatchCurve:
+        return self.match[f"{wording}:{language}"]
+
+
+_AS_THEY_ARE: tuple[Wording, ...] = ("reasons", "relevance", "authentic")
+_LANGUAGES: frozenset[str] = frozenset(get_args(Language))
+_KEYS: dict[str, frozenset[str]] = {
+    "match": frozenset(f"{wording}:{language}" for wording in get_args(Wording) for language in _LANGUAGES),
+    "mentions": frozenset(f"{wording}:{language}" for wording in MENTIONED for language in _LANGUAGES),
+    **dict.fromkeys(("agreement", "translation", "claims", "answer_asked_as"), _LANGUAGES),
+}
+
+_EMBEDDED: dict[str, Any] = {
+    "match": {
+        "answer:en": {"lean": -0.17, "slope": 13.0},
+        "answer:zh": {"lean": -0.05, "slope": 16.0},
+        "statement:en": {"lean": 0.11, "slope": 13.6},
+        "statement:zh": {"lean": -0.01, "slope": 5.1, "familiar": 1.5},
+        "consistency:en": {"lean": 0.0, "slope": 3.0},
+        "consistency:zh": {"lean": 0.0, "slope": 3.0},
+    },
+    "agreement": {"en": 3.8, "zh": 3.5},
+    "mentions": {"answer:en": -0.20, "answer:zh": 0.4, "statement:en": -0.33, "statement:zh": 0.4},
+    "translation": {
+        "en": {"intercept": 1.3, "log_odds": 7.9, "shared": 2.0},
+        "zh": {"intercept": 2.1, "log_odds": 7.5, "shared": 2.2},
+    },
+    "problem": {"intercept": 1.0, "judged": 0.4, "agrees": -1.0, "agrees_more": -1.6},
+    # Of ten statements of fact and ten courtesies in each language, all are on their side: -0.25 and more against -0.59 and
+    # less in Chinese, 0.01 against -0.22 in English.
+    "claims": {"en": -0.1, "zh": -0.4},
+    # A bare answer, completed to a sentence, is judged better as a statement in English, and as an answer in Chinese.
+    "answer_asked_as": {"en": "statement", "zh": "answer"},
+}
+
+EMBEDDED = Calibration.model_validate({})
+
+# A model that was taught every judgement: its log-odds are taken as they are, and answers are put as answers. A teacher
+# that is always sure is read with it, and the calibration of a new adapter starts from it.
+TAUGHT = Calibration.model_validate(
+    {
+        "match": {key: {"lean": 0.0, "slope": 1.0} for key in sorted(_KEYS["match"])},
+        "mentions": dict.fromkeys(sorted(_KEYS["mentions"]), 0.0),
+        "claims": dict.fromkeys(sorted(_LANGUAGES), 0.0),
+        "answer_asked_as": dict.fromkeys(sorted(_LANGUAGES), "answer"),
+    }
+)
+
+
+def calibration_of(model: object) -> Calibration:
+    """What a model is read with: its own calibration, or that of the embedded model."""
+    own: Calibration | None = getattr(model, "calibration", None)
+    return own or EMBEDDED
+
+
+def taught_of(model: object) -> frozenset[str]:
+    """The names of the tools that a model was taught to use; empty for a model that was taught nothing."""
+    own: frozenset[str] = getattr(model, "taught", frozenset())
+    return own

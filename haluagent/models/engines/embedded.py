@@ -1,0 +1,240 @@
+"""The embedded model: weights pulled when first needed, llama.cpp in this process, and the client of every server."""
+
+import asyncio
+import copy
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from haluagent.errors import ConfigError, ModelError
+from haluagent.models import adapters
+from haluagent.models.calibration import EMBEDDED
+from haluagent.models.weights import catalogue
+from haluagent.models.weights.progress import download_progress
+from haluagent.protocols import Choice, Generation, Message
+from haluagent.settings import cache_dir
+from haluagent.types import Usage
+
+if TYPE_CHECKING:
+    from haluagent.models.client import OpenAIModel
+    from haluagent.models.engines.prefix import PrefixCache
+    from haluagent.models.tokenizer import ApproximateTokenizer, Tokenizer
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_CONTEXT = 8192
+# Four samples at once take four slots and each kind of judgement one. None may push the agent's own prompt out of its
+# slot: then every sentence after them would pay for it again (10 s on two cores, against 0.7 s).
+SLOTS, CONTEXTS = 12, 4
+WARM_FAILURES = 2  # then the chat template does not take a system message alone, and asking again costs seconds
+
+
+class EmbeddedModel:
+    """A `Model` on this machine: a name of `haluagent model list`, an `hf:` name, or a path to a GGUF file.
+
+    Nothing is loaded before the first call. `context` is in tokens per conversation and costs memory: about
+    29 KB a token and slot with the default weights. `concurrency` requests run at a time: one by default, because
+    sentences checked in turn find their common prefix in the cache, and two cores gain little from more. With
+    `HALUAGENT_OFFLINE=1`, or `offline=True`, weights are never downloaded.
+
+    `adapter` is what the model was taught: "auto" for the adapter that comes with the package for these weights, the
+    path of a card (.json) or of a GGUF adapter, or None. `lora` is a GGUF adapter without any of that, in its place.
+    `name` is that of the weights and, after a plus, of the adapter; `calibration` and `taught` (names of tools) are the
+    adapter's. Raises ConfigError for an adapter that cannot be used.
+    """
+
+    def __init__(
+        self,
+        name: str = catalogue.DEFAULT,
+        *,
+        context: int = DEFAULT_CONTEXT,
+        adapter: "Path | str | adapters.Adapter | None" = "auto",
+        lora: Path | None = None,
+        concurrency: int = 1,
+        seed: int = 0,
+        timeout: float = 600.0,
+        offline: bool | None = None,
+    ) -> None:
+        self.weights = name
+        self.adapter = None if lora else adapters.choose(adapter, name)
+        self.name = f"{name}+{self.adapter.name}" if self.adapter else name
+        self.calibration = self.adapter.calibration if self.adapter else EMBEDDED
+        self.taught = self.adapter.taught if self.adapter else frozenset()
+        self.context = context
+        self._lora = lora
+        self.concurrency = concurrency
+        self._seed = seed
+        self._timeout = timeout
+        self._offline = os.environ.get("HALUAGENT_OFFLINE", "") not in ("", "0") if offline is None else offline
+        self._client: OpenAIModel | None = None
+        self._base: EmbeddedModel | None = None
+        self._prefixes: PrefixCache | None = None
+        self._warm: set[str] = set()
+        self._warm_failures = 0
+        self._starting = threading.Lock()
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        *,
+        stop: Sequence[str] = (),
+        grammar: str | None = None,
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        samples: int = 1,
+    ) -> Generation:
+        """Continue a conversation; see `Model.generate`. Raises `ConfigError` if the engine cannot start."""
+        client = await self._started()
+        return await client.generate(
+            messages, stop=stop, grammar=grammar, max_tokens=max_tokens, temperature=temperature, samples=samples
+        )
+
+    async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+        """Score a few short answers; see `Model.choose`. Raises `ConfigError` if the engine cannot start."""
+        client = await self._started()
+        return await client.choose(messages, choices)
+
+    async def warm(self, system: str) -> Usage:
+        """Have the engine know a system prompt: from disk where an earlier process left it there, else by
+        evaluating it. Returns what that cost."""
+        client = await self._started()
+        if self._prefixes is None or system in self._warm or self._warm_failures >= WARM_FAILURES:
+            return Usage()
+        slot = SLOTS - 1 - len(self._warm) % 2  # several samples of one prompt are put into the first ones that are free
+        usage = Usage()
+        if not await self._prefixes.restore(slot, system):
+            try:
+                usage = await client.evaluate([{"role": "system", "content": system}], slot)
+            except ModelError:  # a chat template may want more than a system message: then there is nothing to keep
+                self._warm_failures += 1
+                return usage
+            await self._prefixes.save(slot, system)
+        self._warm.add(system)
+        return usage
+
+    def untaught(self) -> "EmbeddedModel":
+        """The same weights without an adapter: this model itself where it has none. An engine of its own."""
+        if self.adapter is None:
+            return self
+        if self._base is None:
+            self._base = EmbeddedModel(
+                self.weights, context=self.context, adapter=None, concurrency=self.concurrency, seed=self._seed,
+                timeout=self._timeout, offline=self._offline,
+            )  # fmt: skip
+        return self._base
+
+    def reseeded(self, seed: int) -> "EmbeddedModel":
+        """The same model with another seed, on the same engine."""
+        other = copy.copy(self)
+        other._seed, other._base = seed, None
+        other._client = self._client.reseeded(seed) if self._client else None
+        return other
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens of this model `text` takes: exactly, or an estimate that errs towards too many where the
+        vocabulary is of a kind that only the engine reads. Loads the vocabulary, not the engine."""
+        return self._tokenizer.count(text)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop. The engine stays: others may share it."""
+        for model in (self._client, self._base):
+            if model is not None:
+                await model.aclose()
+
+    def start(self) -> None:
+        """Pull the weights and start the engine where that has not been done; else it happens at the first call.
+
+        Blocks for seconds, or for minutes where there is something to pull. Raises `ConfigError`.
+        """
+        self._start()
+
+    @property
+    def base_url(self) -> str:
+        """Where the engine listens (with `/v1`), started if need be; it answers to `api_key` only."""
+        return self._start().base_url
+
+    @property
+    def api_key(self) -> str | None:
+        """What the engine asks for as a bearer token: random, new for each process."""
+        return self._start().api_key
+
+    def path(self) -> Path:
+        """The weights on this disk, pulled if they are not there yet. Raises `ConfigError` where they must not be."""
+        if self.weights.endswith(".gguf") and not self.weights.startswith(catalogue.HUB):
+            return Path(self.weights).resolve()
+        found = catalogue.path(self.weights)
+        if found is not None:
+            return found
+        if self._offline:
+            raise ConfigError(
+                f"the weights {self.weights} are not here and HALUAGENT_OFFLINE forbids to download them: "
+                f"run `haluagent model pull {self.weights}` first"
+            )
+        with download_progress(self.weights) as progress:
+            return catalogue.pull(self.weights, progress)
+
+    @cached_property
+    def _tokenizer(self) -> "Tokenizer | ApproximateTokenizer":
+        from haluagent.models.tokenizer import ApproximateTokenizer, Tokenizer, UnknownVocabulary
+
+        try:
+            return Tokenizer.from_gguf(self.path(), cache_dir() / "tokens")
+        except UnknownVocabulary as error:
+            logger.info("tokens are estimated: %s", error)
+            return ApproximateTokenizer()
+
+    async def _started(self) -> "OpenAIModel":
+        if self._client is not None:
+            return self._client
+        # In a thread, because the first use may download for minutes while the event loop has other work.
+        return await asyncio.to_thread(self._start)
+
+    def _start(self) -> "OpenAIModel":
+        try:
+            return self._load()
+        except OSError as error:
+            raise ConfigError(f"{self.name} could not be loaded: {error}") from error
+
+    def _load(self) -> "OpenAIModel":
+        from haluagent.models.client import OpenAIModel
+        from haluagent.models.engines import llama_cpp
+        from haluagent.models.engines.prefix import PrefixCache
+
+        with self._starting:
+            if self._client is None:  # another thread may have been first
+                states = _states_directory()
+                lora = self.adapter.checked() if self.adapter else self._lora
+                settings = llama_cpp.EngineSettings(
+                    self.path(), self.weights, self.context, SLOTS, CONTEXTS, lora, states=states
+                )
+                running = llama_cpp.shared(settings)
+                if states:
+                    server_url = running.base_url.removesuffix("/v1")
+                    self._prefixes = PrefixCache(server_url, running.api_key, states, running.identity(settings))
+                self._client = OpenAIModel(
+                    running.base_url,
+                    self.weights,
+                    api_key=running.api_key,
+                    dialect="llama.cpp",
+                    context=self.context,
+                    samples_per_request=SLOTS,
+                    tokenizer=self.count_tokens,
+                    seed=self._seed,
+                    timeout=self._timeout,
+                    concurrency=self.concurrency,
+                )
+        return self._client
+
+
+def _states_directory() -> Path | None:
+    """Where slots' states are kept, or None where nothing can be written."""
+    directory = cache_dir() / "states"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return directory if os.access(directory, os.W_OK) else None

@@ -1,0 +1,72 @@
+"""Which model to use: flag, then environment, then config file, then the embedded default."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from haluagent.errors import ConfigError
+from haluagent.protocols import Model
+from haluagent.settings import Settings, read_settings
+
+
+def resolve(
+    model: str | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    concurrency: int | None = None,
+    adapter: str | Path | None = "auto",
+) -> Model:
+    """The model to use: arguments first, then `HALUAGENT_BASE_URL`, `HALUAGENT_MODEL`, `HALUAGENT_API_KEY` and
+    `HALUAGENT_ADAPTER`, then the config file, then the embedded default.
+
+    With a base URL it is that endpoint, which is asked once what it is. Without one, `model` is a path to a
+    GGUF file or the name of embedded weights. `concurrency` is the number of requests it is sent at a time. `adapter` is
+    the path of what the model was taught (see `EmbeddedModel`), or None for a model as it was; of an endpoint, whose model
+    has it already, the path of its card. Raises `ConfigError` where the settings name no model that there is, or no
+    adapter, and `ModelError` where the endpoint does not answer.
+    """
+    file = read_settings()
+    if concurrency is not None:
+        file = file.model_copy(update={"concurrency": concurrency})
+    base_url = base_url or os.environ.get("HALUAGENT_BASE_URL")
+    if base_url and base_url != file.base_url:
+        file = Settings(concurrency=concurrency)
+    base_url = base_url or file.base_url
+    model = model or os.environ.get("HALUAGENT_MODEL") or file.model
+    if adapter == "auto":
+        adapter = os.environ.get("HALUAGENT_ADAPTER") or file.adapter or "auto"
+    if base_url is None:
+        return _embedded(model, file, adapter)
+    from haluagent.models.client import OpenAIModel
+
+    options = {name: value for name in ("concurrency", "timeout") if (value := getattr(file, name)) is not None}
+    options |= _taught(adapter)
+    api_key = api_key or os.environ.get("HALUAGENT_API_KEY") or file.api_key
+    return OpenAIModel.connect(base_url, model, api_key=api_key, dialect=file.dialect, context=file.context, **options)
+
+
+def _taught(adapter: str | Path | None) -> dict[str, Any]:
+    """What the card of its adapter says of a served model; nothing without one. Raises ConfigError."""
+    if adapter in (None, "auto", "none"):
+        return {}
+    from haluagent.models.adapters import read_card
+
+    path = Path(str(adapter)).expanduser()
+    if path.suffix != ".json":
+        raise ConfigError(f"{path} is no card: the adapter of a served model is named by its card (.json), or by none")
+    card = read_card(path)
+    return {"calibration": card.calibration, "taught": frozenset(card.tools)}
+
+
+def _embedded(model: str | None, file: Settings, adapter: str | Path | None) -> Model:
+    from haluagent.models.engines.embedded import DEFAULT_CONTEXT, EmbeddedModel
+    from haluagent.models.weights.catalogue import DEFAULT, is_known
+
+    name = model or DEFAULT
+    if not is_known(name) and not (name.endswith(".gguf") and Path(name).is_file()):
+        raise ConfigError(
+            f"there is no embedded model {name!r}: give --base-url for a model on a server, "
+            "a path to a .gguf file, or a name from `haluagent model list`"
+        )
+    context, concurrency = file.context or DEFAULT_CONTEXT, file.concurrency or 1
+    return EmbeddedModel(name, context=context, adapter=adapter, concurrency=concurrency)

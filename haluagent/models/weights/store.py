@@ -1,0 +1,71 @@
+"""The folder that holds model weights: one process writes at a time, and nothing has its final name unverified."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from haluagent.errors import ConfigError
+from haluagent.settings import cache_dir
+
+# What a pull calls as it goes: bytes that are there, bytes there will be.
+Progress = Callable[[int, int], None]
+
+CHUNK = 1 << 20
+
+
+def folder() -> Path:
+    """Where weights are kept; not necessarily there yet."""
+    return cache_dir() / "models"
+
+
+@contextmanager
+def exclusive(target: Path) -> Iterator[None]:
+    """Hold the right to write `target`, waiting for any other process that holds it.
+
+    The lock file stays: removing it would let two processes lock two files of the same name. A lock ends
+    with its process, however that ends. Raises `ConfigError` where the folder cannot be written.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = target.with_name(f".{target.name}.lock").open("w")
+    except OSError as error:
+        raise ConfigError(f"{target.parent} cannot be written ({error.strerror}): set HALUAGENT_CACHE") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def need_space(where: Path, needed: int) -> None:
+    """Raise `ConfigError` where fewer than `needed` bytes are free on the disk of the folder `where`."""
+    free = shutil.disk_usage(where).free
+    if free < needed:
+        raise ConfigError(
+            f"{megabytes(needed)} are needed in {where} and {megabytes(free)} are free: "
+            "free some, or set HALUAGENT_CACHE to a folder on another disk"
+        )
+
+
+def sha256_of(path: Path, size: int | None = None) -> "hashlib._Hash":
+    """The running SHA-256 of the first `size` bytes of a file, or of all of it."""
+    digest = hashlib.sha256()
+    left = path.stat().st_size if size is None else size
+    with path.open("rb") as file:
+        while left > 0 and (chunk := file.read(min(CHUNK, left))):
+            digest.update(chunk)
+            left -= len(chunk)
+    return digest
+
+
+def install(verified: Path, target: Path) -> None:
+    """Give a file whose hash was right its final name, in one step, and only after it is on the disk."""
+    with verified.open("rb") as file:
+        os.fsync(file.fileno())
+    os.replace(verified, target)
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"

@@ -1,0 +1,177 @@
+"""A detection as a person reads it: `plain()` for files and pipes, `styled()` for a terminal (rich).
+
+Both come from the same `Line`s. A line is made of parts, each a style and a text; the texts are never parsed as
+markup, and they are cleaned when the line is made, so nothing in a response can recolour or rewrite the screen.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from haluagent.report.words import CLAIMS, LABELS, MARKS, STOPS, STYLES, WORDS
+from haluagent.types import Detection, Evidence, Language, MemoryEntry, Revision, Usage
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+QUOTE_CHARACTERS = 300
+# What would colour the text, move the cursor or set the window's title.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # commands to the terminal, up to their end
+    r"|\x1b[ -/]*.?"  # any other escape
+)
+# Characters that change the reading direction can make a line look like another one.
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """`text` on one line, without escape sequences, control characters and changes of reading direction."""
+    text = _DIRECTION.sub("", _ESCAPES.sub("", text)).encode("utf-8", "replace").decode("utf-8")
+    # White space last: line ends and tabs are control characters too, and those must leave a space.
+    text = "".join(character for character in text if character.isspace() or unicodedata.category(character) != "Cc")
+    return re.sub(r"\s+", " ", text)
+
+
+class Line:
+    """One line of output: an indent in columns, and parts `(style, text)` in the order they are read."""
+
+    def __init__(self, *parts: tuple[str, str], indent: int = 0) -> None:
+        self.indent = indent
+        self.parts = [(style, clean(text)) for style, text in parts]
+
+    def __str__(self) -> str:
+        return " " * self.indent + "".join(text for _, text in self.parts).rstrip()
+
+    def styled(self) -> "Text":
+        """The parts as rich text, without the indent (which also holds for the lines it is wrapped into)."""
+        from rich.text import Text
+
+        return Text.assemble(*((text, style) for style, text in self.parts))
+
+
+def plain(detection: Detection) -> str:
+    return "\n".join(map(str, report_lines(detection)))
+
+
+def report_lines(detection: Detection) -> Iterator[Line]:
+    """The whole report: the verdict, each sentence with what is known about it, and what it took."""
+    yield verdict_line(detection)
+    for entry in detection.sentences:
+        yield from entry_lines(entry, detection.language)
+    yield from _warning_lines(detection)
+    yield _cost_line(detection)
+
+
+def verdict_line(detection: Detection) -> Line:
+    words, claims = WORDS[detection.language], CLAIMS[detection.language]
+    labels = [entry.label for entry in detection.sentences if entry.label != "no_claim"]
+    counts = {
+        "n": len(labels),
+        "claims": claims[0] if len(labels) == 1 else claims[1],
+        "contradicted": labels.count("contradicted"),
+        "unverified": labels.count("unverified"),
+        "supported": labels.count("supported"),
+    }
+    if detection.hallucination:
+        name, style = "found", "bold red"
+    elif detection.hallucination is False:
+        name, style = "not_found", "bold green"
+    else:
+        name, style = ("nothing" if not labels else "unknown"), "bold yellow"
+    rest = words[name].format(**counts)
+    if detection.hallucination and counts["unverified"]:
+        rest += words["also_unverified"].format(**counts)
+    return Line((style, words[f"{name}_title"]), ("", words["score"].format(score=detection.score)), ("", rest))
+
+
+def entry_lines(entry: MemoryEntry, language: Language) -> Iterator[Line]:
+    """A sentence with its mark, and everything that speaks for its label."""
+    words, style = WORDS[language], STYLES[entry.label]
+    sentence = entry.sentence
+    text = words["whole"] if sentence.index == 0 else sentence.text
+    head = f"{MARKS[entry.label]} [{sentence.index}] {LABELS[language][entry.label]}"
+    yield Line((style, head + words["colon"]), ("", text), indent=2)
+    details: list[tuple[str, str]] = []
+    if sentence.standalone and sentence.standalone != sentence.text:
+        details.append(("dim", words["read_as"].format(text=sentence.standalone)))
+    details += [("", evidence_text(item, entry.tool, language)) for item in entry.evidence]
+    reason = entry.reason or (words["no_reason"] if entry.label == "unverified" else "")
+    if reason and reason != "; ".join(item.text for item in entry.evidence):
+        details.append(("", words["reason"].format(text=reason)))
+    if entry.opinion is not None:
+        name = "opinion" if entry.label == "unverified" else "closed_book"
+        details.append(("yellow", words[name].format(probability=entry.opinion)))
+    if entry.revised_from is not None:
+        details.append(("dim", before_text(entry.revised_from, language)))
+    for detail in details:
+        yield Line(detail, indent=6)
+
+
+def before_text(revision: Revision, language: Language) -> str:
+    """The label before reflection, with its reason where it had one."""
+    words = WORDS[language]
+    because = words["because"].format(text=revision.reason) if revision.reason else ""
+    return words["revised"].format(label=LABELS[language][revision.label]) + because
+
+
+def evidence_text(evidence: Evidence, tool: str | None, language: Language) -> str:
+    """Where it is from, what it says, and the tool that found it where that is not the source itself."""
+    words = WORDS[language]
+    source = evidence.source
+    if evidence.span is not None:
+        source += words["span"].format(start=evidence.span[0], end=evidence.span[1])
+    if tool and tool != evidence.source:
+        source += words["via"].format(tool=tool)
+    url = f" <{evidence.url}>" if evidence.url else ""
+    return words["evidence"].format(source=source, text=_quote(evidence.text, language) + url)
+
+
+def _quote(text: str, language: Language) -> str:
+    """A long quotation is shortened, and says by how much; `--json` has it whole."""
+    text = clean(text).strip()
+    if len(text) <= QUOTE_CHARACTERS:
+        return text
+    return text[:QUOTE_CHARACTERS] + WORDS[language]["more"].format(n=len(text) - QUOTE_CHARACTERS)
+
+
+def usage_text(usage: Usage, language: Language) -> str:
+    return WORDS[language]["usage"].format(
+        calls=usage.calls,
+        s="" if usage.calls == 1 else "s",
+        evaluated=usage.evaluated_tokens,
+        cached=usage.cached_tokens,
+        generated=usage.generated_tokens,
+        seconds=usage.seconds,
+    )
+
+
+def _warning_lines(detection: Detection) -> Iterator[Line]:
+    """What the reader must know before trusting the labels."""
+    words = WORDS[detection.language]
+    for name, share in (("response", detection.coverage.response), ("reference", detection.coverage.reference)):
+        if share is not None and share < 1:
+            # Rounded down: 99.6 % read is not all of it.
+            yield Line(("yellow", words[f"covered_{name}"].format(percent=math.floor(share * 100))))
+    for step in detection.steps:
+        if step.rejected and step.call is not None:
+            yield Line(("dim", words["rejected"].format(tool=step.call.name, reason=step.error)))
+    if any(entry.opinion is not None and entry.label != "unverified" for entry in detection.sentences):
+        yield Line(("yellow", words["closed_book_note"]))
+    if detection.stop != "answer":
+        yield Line(("yellow", STOPS[detection.language][detection.stop]))
+    if detection.error:
+        yield Line(("red", words["error"].format(text=detection.error)))
+
+
+def _cost_line(detection: Detection) -> Line:
+    words = WORDS[detection.language]
+    tools = ", ".join(_tools_used(detection)) or words["no_tool"]
+    return Line(("dim", words["cost"].format(tools=tools, usage=usage_text(detection.usage, detection.language))))
+
+
+def _tools_used(detection: Detection) -> Iterable[str]:
+    called = [step.call.name for step in detection.steps if step.call is not None]
+    return dict.fromkeys(called or [entry.tool for entry in detection.sentences if entry.tool])

@@ -1,0 +1,81 @@
+"""Text as the terms of the local index: pairs of neighbouring Chinese characters, stems of English words, numbers."""
+
+import re
+import unicodedata
+
+from haluagent.search.index.stemmer import stem
+
+# Scripts written without spaces between words: Han, kana and, so that it needs no stemmer, Hangul.
+_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
+_FIRST_CJK = "\u3005"
+_RUN = re.compile(rf"[{_CJK}]+|\d+|[^\W\d_{_CJK}]+")
+_BROKEN_LINE = re.compile(rf"(?<=[{_CJK}])[^\S\n]*\n[^\S\n]*(?=[{_CJK}])")
+_ACCENTED = re.compile("[\u00c0-\u0590\u1e00-\u1fff]")
+_MARKS = re.compile("[\u0300-\u036f]")
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+LONGEST = 64  # characters of a term; the rest of what is longer says nothing
+
+# Characters and words that say how a sentence is built, or that it is a question, but hardly what it is about.
+_FUNCTION_CHARACTERS = frozenset("的是了和与吗呢哪谁什么怎何这那其之而则被把些几及或以于由在有为从到个")
+_FUNCTION_WORDS = frozenset(
+    map(
+        stem,
+        "a about an and any are as at be been but by can could did do does for from had has have he her his how i if in "
+        "into is it its many me much my no not of on or our she should so some such than that the their them then there "
+        "these they this those to was we were what when where which who whom whose why will with would you your s t".split(),
+    )
+)
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text, in order, none of which has white space or punctuation in it.
+
+    A run of n Chinese characters gives its n - 1 pairs and its last character, so that every character begins one term.
+    Where it touches a number or a foreign word, with or without a space, that and the character give one too (8月, 维生素C).
+    Compatibility forms, case, accents, apostrophes and commas between thousands make no difference.
+    """
+    found: list[str] = []
+    text = _normal(text)
+    before, end = "", 0
+    for match in _RUN.finditer(text):
+        run = match[0]
+        joined = before and text[end : match.start()] in ("", " ")
+        if run[0] >= _FIRST_CJK:
+            if joined and before[-1] < _FIRST_CJK:
+                found.append(before + run[0])
+            found += map("".join, zip(run, run[1:], strict=False))
+            found.append(run[-1])
+        else:
+            run = run[:LONGEST]
+            if joined and before[-1] >= _FIRST_CJK:
+                found.append(before[-1] + run)
+            found.append(stem(run))
+        before, end = run, match.end()
+    return found
+
+
+def query_terms(query: str) -> list[str]:
+    """The terms to look for, each once. A Chinese character alone is one only where there is nothing else."""
+    found = list(dict.fromkeys(terms(query)))
+    return [term for term in found if not is_character(term)] or found
+
+
+def is_character(term: str) -> bool:
+    """Whether a term is a single Chinese character: in the index it stands only at the end of a run."""
+    return len(term) == 1 and term >= _FIRST_CJK
+
+
+def strength(term: str) -> int:
+    """How much a term says of what a text is about: 2; 1 where a character of it may be a function word; 0 where it is one."""
+    if term in _FUNCTION_WORDS or _FUNCTION_CHARACTERS.issuperset(term):
+        return 0
+    return 2 if _FUNCTION_CHARACTERS.isdisjoint(term) else 1
+
+
+def _normal(text: str) -> str:
+    text = unicodedata.normalize("NFKC", _BROKEN_LINE.sub("", text)).casefold()
+    if _ACCENTED.search(text):
+        text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
+    return _THOUSANDS.sub("", _APOSTROPHE.sub("", text))

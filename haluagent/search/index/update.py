@@ -1,0 +1,208 @@
+"""Add files to a local index and remove them, so that it always holds each file whole, in one of its states.
+
+A file is added or replaced in one transaction, small ones together, and reported after the commit. So nothing that was
+reported is lost when the process is killed, and adding the same paths again goes on where it stopped.
+"""
+
+import hashlib
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from haluagent.errors import ConfigError
+from haluagent.search.documents.encoding import Unreadable
+from haluagent.search.documents.reading import KINDS, read
+from haluagent.search.index.store import transaction
+from haluagent.search.index.write import File, drop, path_of, put, urls
+
+BATCH_FILES = 200
+BATCH_BYTES = 1_000_000
+SETTLED = 2.0  # seconds; a file written later than that ago can change again without showing another time
+
+
+class Change(NamedTuple):
+    """What became of a file. `number` counts the passages that were added, or of parts (rows, pages) left out;
+    `problem` says why a part was left out, or the whole file failed."""
+
+    kind: Literal["added", "replaced", "removed", "failed", "left_out"]
+    path: Path
+    number: int = 0
+    problem: str = ""
+
+
+@dataclass
+class Summary:
+    """Numbers of files; only `left_out` counts parts of them (rows, pages), and `passages` what was added.
+
+    `skipped` are hidden or of an unknown type, `failed` have no text that can be read.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: int = 0
+    failed: int = 0
+    left_out: int = 0
+    passages: int = 0
+
+
+Report = Callable[[Change], None]
+
+
+def remove(connection: sqlite3.Connection, paths: Sequence[Path], report: Report) -> int:
+    """Take files, and all files in folders, out of the index; how many. Raises ConfigError for a path that has none."""
+    with transaction(connection):
+        found = {url: None for path in paths for url in _some(urls(connection, path), path)}
+        for url in found:
+            drop(connection, url)
+    for url in found:
+        report(Change("removed", path_of(url)))
+    return len(found)
+
+
+def _some(found: list[str], path: Path) -> list[str]:
+    if not found:
+        raise ConfigError(f"nothing of {path} is in the index")
+    return found
+
+
+class Adder:
+    """Adds files, batch by batch. `field` is the field of JSON lines that holds the text."""
+
+    def __init__(self, connection: sqlite3.Connection, field: str | None, report: Report) -> None:
+        self.summary = Summary()
+        self._connection = connection
+        self._field = field
+        self._report = report
+        self._jobs: list[Callable[[], list[Change]]] = []
+        self._bytes = 0
+        self._seen: set[str] = set()
+
+    def add(self, paths: Sequence[Path]) -> None:
+        """Add files, and all files of known types in folders; forget what is no longer there in these folders.
+
+        Raises ConfigError, before anything is done, where a path does not exist.
+        """
+        for path in paths:
+            if not path.exists():
+                raise ConfigError(f"{path} does not exist: `haluagent index remove` takes it out of the index")
+        for path in paths:
+            if path.is_dir():
+                self._add_folder(path)
+            else:
+                self._add_file(path)
+        self._commit()
+
+    def _add_folder(self, root: Path) -> None:
+        errors: list[OSError] = []
+        for path in self._walk(root, errors):
+            self._add_file(path)
+        for error in errors:
+            self._fail(Path(os.fsdecode(error.filename)), error)
+        if not errors:  # what could not be seen may still be there
+            missing = [url for url in urls(self._connection, root) if not os.path.lexists(path_of(url))]
+            self._jobs += [partial(self._drop, url) for url in missing]
+
+    def _walk(self, root: Path, errors: list[OSError]) -> Iterator[Path]:
+        for folder, folders, names in os.walk(root, onerror=errors.append):
+            shown = sorted(name for name in folders if not name.startswith("."))
+            self.summary.skipped += len(folders) - len(shown)
+            folders[:] = shown
+            for name in sorted(names):
+                path = Path(folder, name)
+                if name.startswith(".") or path.suffix.lower() not in KINDS or not path.is_file():
+                    self.summary.skipped += 1
+                else:
+                    yield path
+
+    def _add_file(self, path: Path) -> None:
+        url = path.as_uri()
+        if url in self._seen:
+            return
+        self._seen.add(url)
+        try:
+            self._prepare(path, url)
+        except Unreadable as error:
+            self._fail(path, error)
+            self._jobs.append(partial(self._drop, url))  # it no longer says what the index may have of it
+        except OSError as error:
+            self._fail(path, error)
+        if self._bytes >= BATCH_BYTES or len(self._jobs) >= BATCH_FILES:
+            self._commit()
+
+    def _prepare(self, path: Path, url: str) -> None:
+        """Leave the file as it is in the index, or extract its text as far as that is done in one go."""
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable("it is no regular file")
+        field = self._field if KINDS.get(path.suffix.lower()) == "rows" else None
+        settled = time.time() - status.st_mtime > SETTLED
+        size, modified = status.st_size, status.st_mtime_ns if settled else 0
+        query = "SELECT size, modified, sha256, left_out FROM file WHERE url = ? AND field IS ?"
+        known = self._connection.execute(query, (url, field)).fetchone()
+        if known and known[:2] == (size, modified) and settled:
+            return self._keep(path, known[3])
+        with path.open("rb") as opened:
+            sha256 = hashlib.file_digest(opened, "sha256").digest()
+        if known and known[2] == sha256:
+            self._jobs.append(partial(self._touch, url, modified))
+            return self._keep(path, known[3])
+        parts = read(path, field)
+        first = next(parts)
+        self._jobs.append(partial(self._put, File(path, url, size, modified, sha256, field, chain([first], parts))))
+        self._bytes += size
+
+    def _keep(self, path: Path, left_out: int) -> None:
+        self.summary.unchanged += 1
+        if left_out:
+            self._tell(Change("left_out", path, left_out, f"{left_out} parts had been left out when it was added"))
+
+    def _put(self, file: File) -> list[Change]:
+        removed = self._drop(file.url)
+        try:
+            outcome = put(self._connection, file)
+        except (Unreadable, OSError) as error:  # met in the middle of it
+            drop(self._connection, file.url)
+            return [*removed, _failure(file.path, error)]
+        told = [Change("left_out", file.path, 1, f"{part.part}: {part.problem}") for part in outcome.shown]
+        if rest := outcome.left_out - len(told):
+            told.append(Change("left_out", file.path, rest, f"and {rest} more parts"))
+        return [*told, Change("replaced" if removed else "added", file.path, outcome.passages)]
+
+    def _drop(self, url: str) -> list[Change]:
+        return [Change("removed", path_of(url))] if drop(self._connection, url) else []
+
+    def _touch(self, url: str, modified: int) -> list[Change]:
+        self._connection.execute("UPDATE file SET modified = ? WHERE url = ?", (modified, url))
+        return []
+
+    def _commit(self) -> None:
+        jobs, self._jobs, self._bytes = self._jobs, [], 0
+        if jobs:
+            with transaction(self._connection):
+                changes = [change for job in jobs for change in job()]
+            for change in changes:
+                self._tell(change)
+
+    def _fail(self, path: Path, error: Exception) -> None:
+        self._tell(_failure(path, error))
+
+    def _tell(self, change: Change) -> None:
+        step = change.number if change.kind == "left_out" else 1
+        setattr(self.summary, change.kind, getattr(self.summary, change.kind) + step)
+        if change.kind in ("added", "replaced"):
+            self.summary.passages += change.number
+        self._report(change)
+
+
+def _failure(path: Path, error: Exception) -> Change:
+    problem = error.strerror if isinstance(error, OSError) else None
+    return Change("failed", path, problem=problem or str(error))

@@ -1,0 +1,108 @@
+"""Put files into the tables of a local index, and take them out. All of it happens within a transaction."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from haluagent.search.documents.passages import split
+from haluagent.search.documents.reading import Document, LeftOut
+from haluagent.search.index.terms import terms
+
+SHOWN = 5  # parts left out of a file that are reported one by one
+
+
+class File(NamedTuple):
+    """A file and what is in it. `modified` is in nanoseconds since the epoch; 0 is not to be relied on."""
+
+    path: Path
+    url: str
+    size: int
+    modified: int
+    sha256: bytes
+    field: str | None
+    parts: Iterator[Document | LeftOut]
+
+
+class Outcome(NamedTuple):
+    """The passages of a file, the parts of it that were left out, and the first of these."""
+
+    passages: int
+    left_out: int
+    shown: list[LeftOut]
+
+
+def put(connection: sqlite3.Connection, file: File) -> Outcome:
+    """Add a file that is not there. Raises Unreadable or OSError, with a part of it added."""
+    passages, left_out = 0, 0
+    shown: list[LeftOut] = []
+    statement = "INSERT INTO file (url, size, modified, sha256, field, passages, left_out) VALUES (?, ?, ?, ?, ?, 0, 0)"
+    number = _insert(connection, statement, file.url, file.size, file.modified, file.sha256, file.field)
+    for part in file.parts:
+        if isinstance(part, LeftOut):
+            left_out += 1
+            shown += [part] if left_out <= SHOWN else []
+        else:
+            passages += _put_document(connection, number, file.url, part)
+    connection.execute("UPDATE file SET passages = ?, left_out = ? WHERE id = ?", (passages, left_out, number))
+    return Outcome(passages, left_out, shown)
+
+
+def _put_document(connection: sqlite3.Connection, file: int, url: str, document: Document) -> int:
+    own = document.url or (url if document.line is None else f"{url}#L{document.line}")
+    number = _insert(connection, "INSERT INTO document (file, url, title) VALUES (?, ?, ?)", file, own, document.title)
+    spans = split(document.text)
+    for start, end in spans:
+        text = document.text[start:end]
+        passage = _insert(
+            connection, "INSERT INTO passage (document, start, text) VALUES (?, ?, ?)", number, start, text
+        )
+        words = _words(document.title, text)
+        connection.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (passage, words))
+    return len(spans)
+
+
+def drop(connection: sqlite3.Connection, url: str) -> bool:
+    """Forget a file; whether it was there."""
+    row = connection.execute("SELECT id FROM file WHERE url = ?", (url,)).fetchone()
+    if row is None:
+        return False
+    passages = connection.execute(
+        "SELECT passage.id, document.title, passage.text FROM document"
+        " JOIN passage ON passage.document = document.id WHERE document.file = ?",
+        row,
+    )
+    for passage, title, text in passages:  # FTS5 wants to be told what it has to forget
+        forgotten = (passage, _words(title, text))
+        connection.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", forgotten)
+    connection.execute("DELETE FROM passage WHERE document IN (SELECT id FROM document WHERE file = ?)", row)
+    connection.execute("DELETE FROM document WHERE file = ?", row)
+    connection.execute("DELETE FROM file WHERE id = ?", row)
+    return True
+
+
+def urls(connection: sqlite3.Connection, path: Path) -> list[str]:
+    """The files of the index at `path` or below it."""
+    url = path.as_uri().rstrip("/")
+    # "0" is the character after "/", so these are the addresses that begin with the folder's.
+    query = "SELECT url FROM file WHERE url = ?1 OR (url > ?1 || '/' AND url < ?1 || '0') ORDER BY url"
+    return [found for (found,) in connection.execute(query, (url,))]
+
+
+def path_of(url: str) -> Path:
+    """The path that a file's address was made from."""
+    return Path(os.fsdecode(unquote_to_bytes(url.removeprefix("file://"))))
+
+
+def _insert(connection: sqlite3.Connection, statement: str, *values: object) -> int:
+    """The id of the new row."""
+    number = connection.execute(statement, values).lastrowid
+    assert number is not None  # it is, after an INSERT
+    return number
+
+
+def _words(title: str, text: str) -> str:
+    """The terms of a passage, each once."""
+    return " ".join(dict.fromkeys(terms(title) + terms(text)))

@@ -1,0 +1,38 @@
+"""The passage of a page. What runs here reads what a stranger wrote, so `pages` runs it in a process with limits."""
+
+import base64
+import io
+from typing import Any
+
+from haluagent.errors import ToolError
+from haluagent.search.documents.encoding import decode
+from haluagent.search.documents.html import read_html
+from haluagent.search.documents.pdf import read_pdf
+from haluagent.search.documents.reading import clean
+from haluagent.search.pages.relevance import best_passage
+
+
+def passage_of(request: dict[str, Any]) -> dict[str, Any]:
+    """The `text` that the `query` is about and its `offset` in the text of a page, given as `data` in base64 with its
+    `type` and the `charset` that its server names (or None). Raises ToolError where it has no text."""
+    text = read(base64.b64decode(request["data"]), request["type"], request["charset"])
+    start, end = best_passage(text, request["query"])
+    if start == end:
+        raise ToolError("the page has no text")
+    return {"text": text[start:end], "offset": start}
+
+
+def read(data: bytes, kind: str, charset: str | None) -> str:
+    """The text of a page. Raises Unreadable."""
+    if kind == "application/pdf":
+        return read_pdf(io.BytesIO(data))[1]
+    if kind == "text/plain":
+        return clean(_decode(data, charset))
+    return read_html(data, charset)[1]
+
+
+def _decode(data: bytes, charset: str | None) -> str:
+    try:
+        return data.decode(charset) if charset else decode(data)
+    except (LookupError, UnicodeDecodeError):  # the server names no encoding, or the wrong one
+        return decode(data)

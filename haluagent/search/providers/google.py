@@ -1,0 +1,53 @@
+"""Google's Programmable Search Engine, through the Custom Search JSON API.
+
+Google takes no new customers for this API and ends it for the others on 2027-01-01.
+https://developers.google.com/custom-search/v1/overview
+"""
+
+from haluagent.protocols import SearchResult
+from haluagent.search.providers.calls import Calls
+from haluagent.search.providers.failures import Failure, Service
+from haluagent.search.providers.google_api import CHINESE, KEY_SETTING, GoogleApi
+from haluagent.search.providers.results import read_hits, whole
+from haluagent.types import Language
+
+MOST = 10  # results that one request can bring
+SERVICE = Service(
+    "Google search",
+    key=KEY_SETTING,
+    refusal={
+        "en": "check GOOGLE_CSE_ID, and that the project of GOOGLE_API_KEY may use the Custom Search API",
+        "zh": "请检查 GOOGLE_CSE_ID，并确认 GOOGLE_API_KEY 所属项目可以使用 Custom Search API",
+    },
+)
+_PAGES: dict[Language, dict[str, str]] = {
+    "en": {"hl": "en", "lr": "lang_en"},
+    "zh": {"hl": CHINESE, "lr": "lang_zh-CN|lang_zh-TW"},
+}
+
+
+class GoogleSearch:
+    """The search engine with the id `engine`, asked with an API key.
+
+    `endpoint` is the address of the API, where it is not Google's; `timeout` is in seconds per try.
+    """
+
+    name = "google"
+    gives_text = False
+
+    def __init__(
+        self, key: str, engine: str, *, endpoint: str | None = None, timeout: float = 10.0, calls: Calls | None = None
+    ) -> None:
+        self._api = GoogleApi("customsearch", "v1", key, endpoint=endpoint, timeout=timeout, calls=calls or Calls())
+        self._engine = engine
+        self.endpoint = f"{endpoint or ''}?cx={engine}"
+
+    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+        """See `SearchProvider.search`. Only pages in the language are searched; ten results are the most."""
+        with SERVICE.explaining(language):
+            answer = await self._api.call(
+                lambda api: api.cse().list(q=whole(query), cx=self._engine, num=min(count, MOST), **_PAGES[language])
+            )
+            if "items" not in answer and "searchInformation" not in answer:
+                raise Failure("answer", "no list of results")
+            return read_hits(answer.get("items", []), title="title", url="link", snippet="snippet")[:count]

@@ -1,0 +1,112 @@
+"""Which search to use: flag, then environment, then config file, then the index of the user's own documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from haluagent.errors import ConfigError
+from haluagent.protocols import SearchProvider
+from haluagent.settings import VARIABLES, SearchSettings, read_search_settings
+
+if TYPE_CHECKING:
+    from haluagent.search.service import OnlineProvider
+
+NAMES = ("auto", "local", "searxng", "mediawiki", "google", "serper", "none")
+INTERVALS = {"searxng": 0.5, "mediawiki": 0.1, "google": 0.5, "serper": 0.2}  # seconds between two requests
+
+
+def resolve(
+    name: str = "auto", *, index: Path | None = None, fetch_pages: bool = False, max_queries: int | None = None
+) -> SearchProvider | None:
+    """The provider to search with; None where there is none.
+
+    `auto` is the one that HALUAGENT_SEARCH or the config file names; else the one that has its address or keys there;
+    else the local index, where there is one. So nothing leaves the machine that the user did not configure.
+    `index` is the file of the local index; `fetch_pages` reads the pages that are found; `max_queries` is the budget
+    of queries sent online. Raises ConfigError where a name is unknown or a setting is missing.
+    """
+    settings = read_search_settings()
+    if name == "auto":
+        name = "local" if index else settings.provider or "auto"
+    if name not in NAMES:
+        raise ConfigError(f"there is no search {name!r}: use one of {', '.join(NAMES)}")
+    if name == "auto":
+        name = _configured(settings)
+    if name in ("auto", "local"):
+        return _local(index, required=name == "local")
+    if name == "none":
+        return None
+    if max_queries is not None:
+        settings = settings.model_copy(update={"max_queries": max_queries})
+    return _online(name, settings, fetch_pages)
+
+
+def _configured(settings: SearchSettings) -> str:
+    if settings.searxng_url:
+        return "searxng"
+    if settings.google_api_key and settings.google_cse_id:
+        return "google"
+    return "serper" if settings.serper_api_key else "auto"
+
+
+def _local(path: Path | None, required: bool) -> SearchProvider | None:
+    from haluagent.search.index.local import LocalIndex, default_path, exists
+
+    path = path or default_path()
+    if exists(path):
+        return LocalIndex(path)
+    if required:
+        raise ConfigError(f"there is no index {path}: make one with `haluagent index add PATH`")
+    return None
+
+
+def _online(name: str, settings: SearchSettings, fetch_pages: bool) -> SearchProvider:
+    from haluagent.search.cache import FILE, Cache
+    from haluagent.search.service import DAY, SearchService
+    from haluagent.settings import cache_dir
+
+    keep = settings.keep_days * DAY
+    read_pages = None
+    if fetch_pages:
+        from haluagent.search.pages.reading import Pages
+
+        read_pages = Pages().add_passages
+    return SearchService(
+        _provider(name, settings),
+        cache=Cache(cache_dir() / FILE) if keep else None,
+        keep=keep,
+        max_queries=settings.max_queries,
+        read_pages=read_pages,
+    )
+
+
+def _provider(name: str, settings: SearchSettings) -> "OnlineProvider":
+    from haluagent.search.providers.calls import Calls
+
+    interval = INTERVALS[name] if settings.interval is None else settings.interval
+    calls = Calls(interval=interval)
+    timeout = settings.timeout
+    if name == "searxng":
+        from haluagent.search.providers.searxng import SearXNG
+
+        return SearXNG(_needed(settings, "searxng_url"), timeout=timeout, calls=calls)
+    if name == "mediawiki":
+        from haluagent.search.providers.mediawiki import URL, MediaWiki
+
+        return MediaWiki(settings.mediawiki_url or URL, contact=settings.contact, timeout=timeout, calls=calls)
+    if name == "google":
+        from haluagent.search.providers.google import GoogleSearch
+
+        key, engine = _needed(settings, "google_api_key"), _needed(settings, "google_cse_id")
+        return GoogleSearch(key, engine, timeout=timeout, calls=calls)
+    from haluagent.search.providers.serper import Serper
+
+    return Serper(_needed(settings, "serper_api_key"), timeout=timeout, calls=calls)
+
+
+def _needed(settings: SearchSettings, key: str) -> str:
+    value = getattr(settings, key)
+    if not value:
+        from haluagent.settings import config_path
+
+        raise ConfigError(f"this search needs {VARIABLES[key]}: set it, or {key} under [search] in {config_path()}")
+    return str(value)

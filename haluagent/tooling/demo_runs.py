@@ -1,0 +1,134 @@
+"""The demos of a tool, run for real: `haluagent tools test`."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+from haluagent.errors import FormatError, HaluAgentError, ModelError, SandboxError, SearchError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.tooling.demos import demo_call, demo_sentences
+from haluagent.tooling.provenance import check_provenance
+from haluagent.tooling.registry import Registry
+from haluagent.tooling.tool import Demo, Tool
+from haluagent.types import Record
+
+# "unverified": it could not be run, or what it says depends on more than the tool.
+Outcome = Literal["same", "different", "unverified"]
+Part = Literal["model", "sandbox", "search", "translator"]
+
+_PARTS: tuple[Part, ...] = ("model", "sandbox", "search", "translator")
+_MISSING: dict[Part, str] = {
+    "sandbox": "it needs a sandbox: start Docker, or install bubblewrap",
+    "search": "it needs a search: see haluagent index add, or configure a provider",
+}
+
+
+class Trial(Record):
+    """What became of one demo. `got` is the observation, also where it is an error's; None where there is none."""
+
+    demo: Demo
+    outcome: Outcome
+    got: str | None = None
+    note: str = ""
+
+
+class Parts:
+    """What stands behind the tools, each made when a tool first asks for it: a calculator needs no model.
+
+    `make` is given a part's name; it returns None where there is no such part, and raises ConfigError or ModelError
+    where it cannot be had.
+    """
+
+    def __init__(self, make: Callable[[Part], Any]) -> None:
+        self.asked: set[Part] = set()  # by the tool that runs now
+        self.failure: str | None = None
+        self._make = make
+        self._made: dict[Part, Any] = {}
+
+    def give(self, name: Part) -> Any:
+        self.asked.add(name)
+        if name not in self._made:
+            try:
+                self._made[name] = self._make(name)
+            except HaluAgentError as error:
+                self.failure = str(error)
+                raise
+        return self._made[name]
+
+    def missing(self) -> str | None:
+        """Why a tool could not do its work, as far as its parts are to blame."""
+        absent = (text for name, text in _MISSING.items() if name in self.asked and self._made.get(name) is None)
+        return self.failure or next(absent, None)
+
+    async def aclose(self) -> None:
+        for part in self._made.values():
+            if hasattr(part, "aclose"):
+                await part.aclose()
+
+
+def make_part(name: Part) -> Any:
+    """The configured one, as for an agent."""
+    from haluagent.models import resolve
+    from haluagent.tooling.services import make_services
+
+    if name == "model":
+        return resolve()
+    others: dict[str, Any] = {part: None for part in ("sandbox", "search") if part != name}
+    return getattr(make_services(**others), name)
+
+
+class _Context(ToolContext):
+    """A context whose parts are fetched when they are asked for."""
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        return value.give(name) if name in _PARTS else value
+
+
+async def try_demo(registry: Registry, item: Tool, demo: Demo, parts: Parts) -> Trial:
+    """Make the call of a demo as a detection would, and compare what the tool says with the demo.
+
+    Numbers are left out of the comparison where a model was asked, since they are its probabilities. Where a search
+    was asked, another observation says nothing about the tool.
+    """
+    parts.asked, parts.failure = set(), None
+    call, sentences = demo_call(demo), demo_sentences(demo)
+    lent: Any = parts
+    context = _Context(
+        question=demo.question,
+        response=demo.response,
+        language=demo.language,
+        sentences=tuple(sentence for sentence in sentences.values() if sentence.index),
+        reference=demo.reference,
+        **dict.fromkeys(_PARTS, lent),
+    )
+    pointer = call.arguments.get("sentence")
+    about = [sentences[pointer]] if pointer in sentences else list(sentences.values())
+    if not item.system and not any(registry.fits(item, context, sentence) for sentence in about):
+        if why := parts.missing():
+            return Trial(demo=demo, outcome="unverified", note=why)
+        return Trial(demo=demo, outcome="different", note="its `when` does not offer it here")
+    try:
+        check_provenance(item, call, context, ())
+        got = (await registry.call(call, context)).observation
+    except (ModelError, SandboxError, SearchError) as error:
+        return Trial(demo=demo, outcome="unverified", note=str(error))
+    except (FormatError, ToolError) as error:
+        got = str(error)
+    return _compare(demo, got, parts)
+
+
+def _compare(demo: Demo, got: str, parts: Parts) -> Trial:
+    if got == demo.observation:
+        return Trial(demo=demo, outcome="same", got=got)
+    if why := parts.missing():
+        return Trial(demo=demo, outcome="unverified", note=why)
+    if "search" in parts.asked:
+        return Trial(demo=demo, outcome="unverified", got=got, note="what it says depends on what the search finds")
+    if "model" in parts.asked and _without_numbers(got) == _without_numbers(demo.observation):
+        return Trial(demo=demo, outcome="same", got=got, note="numbers not compared: they are the model's")
+    return Trial(demo=demo, outcome="different", got=got)
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+(?:\.\d+)?", "#", text)

@@ -1,0 +1,175 @@
+"""Tools: plain functions that a registry describes, validates and calls.
+
+Built-in tools, tools from other packages (entry points of the group `haluagent.tools`) and tools added
+by hand all come through the same door, `Registry.add`.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, get_type_hints
+
+from pydantic import ValidationError
+
+from haluagent.errors import ConfigError, FormatError, ModelError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.tooling.tool import Tool, argument_type, nothing
+from haluagent.types import Sentence, Span, ToolCall, ToolResult
+
+logger = logging.getLogger(__name__)
+
+ENTRY_POINTS = "haluagent.tools"
+
+
+class Registry:
+    """The tools of one agent, by name, in the order they were added."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._broken: set[str] = set()
+        for item in tools:
+            self.add(item)
+
+    def add(self, item: Tool) -> None:
+        if not isinstance(item, Tool):
+            raise ConfigError(f"{item!r} is not a tool: decorate the function with @haluagent.tool(...)")
+        if item.name in self._tools:
+            there = "belongs to the agent itself" if self._tools[item.name].system else "is already registered"
+            raise ConfigError(f"a tool named {item.name!r} {there}; give the new one another name: @tool(name=...)")
+        self._tools[item.name] = item
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tools
+
+    def __getitem__(self, name: str) -> Tool:
+        """Raises FormatError for an unknown name: the model asked for it and may choose again."""
+        if name not in self._tools:
+            raise FormatError(f"there is no tool named {name!r}; the tools are {', '.join(self._tools)}")
+        return self._tools[name]
+
+    def only(self, name: str) -> "Registry":
+        """The system tools and one other. Raises ConfigError where there is no such tool."""
+        if name not in self._tools or self._tools[name].system:
+            choices = ", ".join(item.name for item in self if not item.system)
+            raise ConfigError(f"there is no tool named {name!r} to check with; the tools are {choices}")
+        return Registry(item for item in self if item.system or item.name == name)
+
+    def load_entry_points(self) -> None:
+        """Add the tools that installed packages offer: an entry point names one tool, or a list or tuple of them.
+
+        Raises ConfigError naming the package whose tools cannot be loaded or are there already.
+        """
+        for point in entry_points(group=ENTRY_POINTS):
+            package = point.dist.name if point.dist else point.module
+            advice = f"update the package {package}, or remove it: pip uninstall {package}"
+            try:
+                found = _load(point)
+            except Exception as error:
+                raise ConfigError(
+                    f"the tools of the package {package} ({point.name} = {point.value}) cannot be loaded: "
+                    f"{' '.join(_describe(error).split())}; {advice}"
+                ) from error
+            for item in found:
+                if not isinstance(item, Tool):
+                    raise ConfigError(
+                        f"the package {package} offers {point.name} = {point.value}, which is no tool and no list of "
+                        f"tools; {advice}"
+                    )
+                if item.name in self:
+                    raise ConfigError(
+                        f"the package {package} offers a tool named {item.name!r}, and there already is one; {advice}"
+                    )
+                self.add(item)
+
+    def fits(self, item: Tool, context: ToolContext, sentence: Sentence) -> bool:
+        """Whether a tool could decide anything about a sentence. A `when` that raises says no: a tool that is broken
+        there is not offered, and the detection goes on with the others."""
+        try:
+            return bool(item.when(context, sentence))
+        except Exception as error:
+            self._broke(item, "when", error)
+            return False
+
+    def covered(self, context: ToolContext) -> list[tuple[str, Span]]:
+        """The spans of the response that tools judge as parts of the whole, each with the tool's name."""
+        found: list[tuple[str, Span]] = []
+        whole = context.sentence(0)
+        for item in self:
+            if item.covers is nothing or not self.fits(item, context, whole):
+                continue
+            try:
+                found += [(item.name, span) for span in item.covers(context)]
+            except Exception as error:
+                self._broke(item, "covers", error)
+        return found
+
+    def obvious(self, item: Tool, context: ToolContext, sentence: Sentence) -> ToolCall | None:
+        """The only call that a tool can be given about a sentence; None where there are several. An `obvious` that raises
+        leaves it to the model."""
+        try:
+            arguments = item.obvious(context, sentence)
+        except Exception as error:
+            logger.warning("the tool %s: its `obvious` failed: %s", item.name, _describe(error))
+            return None
+        return None if arguments is None else ToolCall(name=item.name, arguments=arguments)
+
+    def _broke(self, item: Tool, part: str, error: Exception) -> None:
+        if item.name not in self._broken:  # once, not for every sentence
+            self._broken.add(item.name)
+            logger.warning("the tool %s is not offered: its `%s` failed: %s", item.name, part, _describe(error))
+
+    async def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
+        """Validate a call and run it. Raises FormatError for a call that does not fit, ToolError for one that failed.
+
+        Whatever a tool raises is a ToolError, and so is a result that is none. Through it pass only the model's
+        failure (ModelError) and exceptions of a class with `passes_tools = True`, which end the detection.
+        """
+        item = self[call.name]
+        values = {name: _resolve(item, name, value, context) for name, value in call.arguments.items()}
+        try:
+            arguments = item.arguments(**values)
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors())
+            raise FormatError(f"{call.name}: {problems}") from None
+        try:
+            result = await item.run(context, **{name: getattr(arguments, name) for name in item.parameters})
+        except (FormatError, ToolError, ModelError):
+            raise
+        except ConfigError as error:
+            raise ToolError(str(error)) from error
+        except Exception as error:
+            if getattr(error, "passes_tools", False):
+                raise
+            raise ToolError(f"{call.name} failed: {_describe(error)}") from error
+        if not isinstance(result, ToolResult):
+            raise ToolError(f"{call.name} failed: it returned {type(result).__name__} and not a ToolResult")
+        return result
+
+
+def _load(point: EntryPoint) -> Sequence[Any]:
+    """What an entry point names, as a sequence. Raises whatever the package's code raises; where that is a wish to
+    exit, ImportError."""
+    try:
+        found = point.load()
+    except SystemExit as error:
+        raise ImportError("it exits when it is imported") from error
+    return found if isinstance(found, (list, tuple)) else (found,)
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _resolve(item: Tool, name: str, value: Any, context: ToolContext) -> Any:
+    """A pointer such as `S3` becomes its sentence; everything else stays as it is."""
+    parameter = item.parameters.get(name)
+    if parameter is None or argument_type(get_type_hints(item.run).get(name)) is not Sentence or value is None:
+        return value
+    digits = str(value).lstrip("Ss")
+    try:
+        return context.sentence(int(digits))
+    except (ValueError, KeyError):
+        raise FormatError(f"{item.name}: {value!r} names no sentence; write one of S0 to S{len(context.sentences)}") from None

@@ -1,0 +1,52 @@
+"""What stands behind the tools of an agent: a sandbox, a search, a translator, made from what the user names."""
+
+import asyncio
+from typing import Literal
+
+from haluagent.errors import NoSandbox
+from haluagent.protocols import Execution, Sandbox, SearchProvider, Services, Translator
+
+SandboxName = Literal["auto", "docker", "bubblewrap", "none"]
+
+
+def make_services(
+    sandbox: Sandbox | SandboxName | None = "auto",
+    search: SearchProvider | str | None = "auto",
+    translator: Translator | None = None,
+) -> Services:
+    """The services under these names; None or "none" for none. Raises ConfigError for one that is not set up."""
+    from haluagent.sandbox.choose import resolve as resolve_sandbox
+    from haluagent.search import resolve as resolve_search
+    from haluagent.search.providers.google_translate import resolve_translator
+
+    if sandbox == "auto":
+        sandbox = FirstSandbox()
+    return Services(
+        sandbox=resolve_sandbox(sandbox) if isinstance(sandbox, str) else sandbox,
+        search=resolve_search(search) if isinstance(search, str) else search,
+        translator=translator or resolve_translator(),
+    )
+
+
+class FirstSandbox:
+    """The first sandbox that works here, looked for when there is code to run: most responses have none."""
+
+    name = "auto"
+
+    def __init__(self) -> None:
+        self._found: Sandbox | None = None
+
+    async def run(self, code: str, *, seconds: float = 10.0) -> Execution:
+        """See `Sandbox.run`. Raises NoSandbox where none works."""
+        from haluagent.sandbox.choose import advice, resolve
+
+        if self._found is None:
+            self._found = await asyncio.to_thread(resolve, "auto")
+        if self._found is None:
+            raise NoSandbox(advice("en"))
+        return await self._found.run(code, seconds=seconds)
+
+    async def aclose(self) -> None:
+        aclose = getattr(self._found, "aclose", None)
+        if aclose is not None:
+            await aclose()

@@ -1,0 +1,240 @@
+"""The agent's turns as text: what the model writes, the grammar that holds it to that, and the parser.
+
+On the wire a turn is the paper's format (Cheng et al. 2024, HaluAgent, section 2.4.1):
+`THOUGHT: … ACTION: tool(arg="…")`, or `思考：… 行为：…`; the answer of a tool is `OBSERVATION: …` or `观察：…`.
+An argument may point instead of copy: `sentence=S3`.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from haluagent.errors import FormatError
+from haluagent.tooling.tool import Tool, argument_type
+from haluagent.types import Language, Record, Sentence, Span, ToolCall
+
+THOUGHT = {"en": "THOUGHT: ", "zh": "思考："}
+ACTION = {"en": "ACTION: ", "zh": "行为："}
+OBSERVATION = {"en": "OBSERVATION: ", "zh": "观察："}
+THOUGHT_CHARACTERS = 120
+STRING_CHARACTERS = 200
+
+_THOUGHT_MARK = r"(?:THOUGHT|思考)\s*[:：]?\s*"
+_ACTION_MARK = r"(?:ACTION|行为|行动)\s*[:：]?\s*"
+_OBSERVATION_MARK = re.compile(r"(?:OBSERVATION|观察)\s*[:：]")
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*[(（]")
+_NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*[=＝:：]\s*")
+_OPENING_QUOTES = {'"': '"', "'": "'", "“": "”", "「": "」", "‘": "’", "”": "”", "＂": "＂"}
+
+
+class Turn(Record):
+    """What the model wrote in one turn."""
+
+    thought: str
+    call: ToolCall
+
+
+def write_call(call: ToolCall) -> str:
+    """A call as it stands on the wire."""
+    parts = []
+    for name, value in call.arguments.items():
+        pointer = name == "sentence" and re.fullmatch(r"S\d+", str(value))
+        parts.append(f"{name}={value if pointer else json.dumps(value, ensure_ascii=False)}")
+    return f"{call.name}({', '.join(parts)})"
+
+
+def grammar(
+    tools: Iterable[Tool], pointers: Sequence[str], language: Language, complete: Collection[str] = ()
+) -> str:
+    """GBNF for one turn: a short thought, then a call of one of `tools` whose sentence is one of `pointers`.
+
+    Arguments with a default may be left out, but not in a call of a tool that `complete` names.
+    """
+    offered = list(tools)
+    rules = [
+        f"root ::= {_literal(THOUGHT[language])} thought {_literal(chr(10) + ACTION[language])} call",
+        f"thought ::= [^\\n]{{1,{THOUGHT_CHARACTERS}}}",
+        "call ::= " + " | ".join(_rule_name(item) for item in offered),
+        *(f"{_rule_name(item)} ::= {_call_rule(item, item.name in complete)}" for item in offered),
+        "pointer ::= " + " | ".join(map(_literal, pointers)),
+        f'string ::= "\\"" char{{1,{STRING_CHARACTERS}}} "\\""',
+        'char ::= [^"\\\\\\n\\r] | "\\\\" ["\\\\n]',
+        'integer ::= "-"? [0-9]{1,12}',
+        'number ::= integer ("." [0-9]{1,12})?',
+        'boolean ::= "true" | "false"',
+    ]
+    return "\n".join(rules)
+
+
+def _literal(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _rule_name(item: Tool) -> str:
+    """GBNF rule names have no underscores."""
+    return "tool-" + item.name.replace("_", "-")
+
+
+def _call_rule(item: Tool, complete: bool) -> str:
+    parts: list[str] = [_literal(f"{item.name}(")]
+    hints = get_type_hints(item.run)
+    for position, (name, parameter) in enumerate(item.parameters.items()):
+        argument = f"{_literal(('' if position == 0 else ', ') + name + '=')} {_value_rule(hints[name])}"
+        required = complete or parameter.default is parameter.empty
+        parts.append(argument if required else f"({argument})?")
+    return " ".join([*parts, _literal(")")])
+
+
+def _value_rule(annotation: Any) -> str:
+    kind = argument_type(annotation)
+    if get_origin(kind) is Literal:
+        return "(" + " | ".join(_literal(json.dumps(option, ensure_ascii=False)) for option in get_args(kind)) + ")"
+    return {Sentence: "pointer", int: "integer", float: "number", bool: "boolean"}.get(kind, "string")
+
+
+def parse(text: str, truncated: bool = False) -> Turn:
+    """Read one turn, as strict as the grammar or as free as a model without one writes it.
+
+    Tolerated: missing marks and colons, full-width punctuation, unescaped or missing quotes, text after the call,
+    Markdown around it. Raises FormatError, with what a valid turn looks like, where no call can be read, and where
+    the model was stopped at the token limit (`truncated`) before the call was closed: half an argument is another one.
+    """
+    head, tail = _split_action(text)
+    match = _CALL.search(tail)
+    if match is None:
+        raise FormatError('no tool call found; write one line such as ACTION: match(sentence=S1, context="question")')
+    arguments, end = _arguments(tail, match.end())
+    if truncated and end is None:
+        raise FormatError("the turn was cut off; write a shorter one")
+    thought = re.sub(rf"^\W*{_THOUGHT_MARK}", "", head.strip()).strip("* \n")
+    return Turn(thought=thought, call=ToolCall(name=match.group(1), arguments=arguments))
+
+
+def _split_action(text: str) -> tuple[str, str]:
+    """The text before the action mark, and the text after it up to an observation the model made up.
+
+    Words inside an argument are no marks (an argument has no line breaks). The last mark counts that a call follows
+    at once, one at the beginning of a line before others; where a call follows none, the first call of the text does.
+    """
+    calls = _complete_calls(text)
+
+    def outside(mark: re.Match[str]) -> bool:
+        return not any(start <= mark.start() < end for start, end in calls)
+
+    first = _CALL.search(text)
+    for mark in _OBSERVATION_MARK.finditer(text, first.end() if first else len(text)):
+        if outside(mark) or _begins_line(text, mark):
+            text = text[: mark.start()]
+            break
+    marks = [
+        mark
+        for mark in re.finditer(_ACTION_MARK, text)
+        if _CALL.search(text, mark.end())
+        and (outside(mark) or (_begins_line(text, mark) and _call_follows(text, mark)))
+    ]
+    if marks:
+        mark = max(marks, key=lambda mark: (_call_follows(text, mark), _begins_line(text, mark), mark.start()))
+        return text[: mark.start()], text[mark.end() :]
+    cut = first.start() if first else len(text)
+    return text[:cut], text[cut:]
+
+
+def _complete_calls(text: str) -> list[Span]:
+    """Where the calls are whose arguments can be read up to the closing bracket."""
+    calls: list[Span] = []
+    position = 0
+    while call := _CALL.search(text, position):
+        position = call.end()
+        with suppress(FormatError):
+            _, end = _arguments(text, call.end())
+            if end is not None:
+                calls.append((call.start(), end))
+                position = end
+    return calls
+
+
+def _call_follows(text: str, mark: re.Match[str]) -> bool:
+    return bool(re.compile(r"[\s*`]*" + _CALL.pattern).match(text, mark.end()))
+
+
+def _begins_line(text: str, mark: re.Match[str]) -> bool:
+    """Whether only Markdown and white space stand before a mark in its line."""
+    return not re.search(r"\w", text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()])
+
+
+def _arguments(text: str, position: int) -> tuple[dict[str, Any], int | None]:
+    """Named arguments from `position` on, and where the bracket is that closes the call; None where it is missing.
+    A value runs to its closing quote, where the next character is a comma or the bracket, so that quotes inside it
+    need no escape."""
+    arguments: dict[str, Any] = {}
+    while position < len(text):
+        while position < len(text) and text[position] in " ,，、\n\t":
+            position += 1
+        if position >= len(text):
+            break
+        if text[position] in ")）":
+            return arguments, position
+        name = _NAME.match(text, position)
+        if name is None:
+            raise FormatError(f"argument without a name near {text[position : position + 20]!r}; write name=value")
+        value, position = _value(text, name.end())
+        arguments[name.group(1)] = value
+    return arguments, None
+
+
+def _value(text: str, start: int) -> tuple[Any, int]:
+    closing = _OPENING_QUOTES.get(text[start : start + 1])
+    if closing is not None:
+        end = _closing_quote(text, start + 1, closing)
+        return _unescape(text[start + 1 : end]), min(end + 1, len(text))
+    depth, end = 0, start
+    while end < len(text):
+        character = text[end]
+        if character in "(（":
+            depth += 1
+        elif character in ")）" and depth:
+            depth -= 1
+        elif character in ")）,，\n" and not depth:
+            break
+        end += 1
+    return _bare(text[start:end].strip()), end
+
+
+def _closing_quote(text: str, start: int, closing: str) -> int:
+    """Where the value ends: the first unescaped quote before `, name=` or a bracket, else the last quote there is."""
+    last = -1
+    position = start
+    while position < len(text):
+        if text[position] == "\\":
+            position += 2
+            continue
+        if text[position] in (closing, '"' if closing == "”" else closing):
+            last = position
+            if re.match(r"\s*(?:[)）]|[,，]\s*[A-Za-z_]\w*\s*[=＝]|$)", text[position + 1 :]):
+                return position
+        position += 1
+    return last if last >= 0 else len(text)
+
+
+def _unescape(text: str) -> str:
+    """As JSON where it is JSON, else with every escaped character taken as itself."""
+    with suppress(ValueError):
+        return str(json.loads(f'"{text}"'))
+    return re.sub(r"\\(.)", lambda match: "\n" if match.group(1) == "n" else match.group(1), text, flags=re.DOTALL)
+
+
+def _bare(text: str) -> Any:
+    """An unquoted value: a pointer, a number, a truth value, or plain text."""
+    plain = unicodedata.normalize("NFKC", text)
+    if plain.lower() in ("true", "false"):
+        return plain.lower() == "true"
+    if plain.lower() in ("none", "null"):
+        return None
+    if re.fullmatch(r"-?\d{1,15}", plain):
+        return int(plain)
+    if re.fullmatch(r"-?\d{1,15}\.\d{1,15}", plain):
+        return float(plain)
+    return plain

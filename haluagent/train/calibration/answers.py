@@ -1,0 +1,129 @@
+"""The calibration of the calculator's check of a whole answer: right and wrong answers to word problems, judged and fitted.
+
+The answers are made from published problems (`trajectories.arithmetic`), one right and one wrong of each form, of problems
+that no trajectory is made from.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from haluagent.batch.journal import Journal, iterate
+from haluagent.corpora.pairs import SEED, digest
+from haluagent.detection.limits import Budget, Limits, Meter
+from haluagent.errors import ConfigError
+from haluagent.judging.probabilities import log_odds
+from haluagent.models.calibration import ProblemCurve
+from haluagent.protocols import Model, ToolContext
+from haluagent.text.segment import split
+from haluagent.tools.calculator.answer_check import look_at
+from haluagent.train.calibration.calibrate import recorded
+from haluagent.train.calibration.fit import log_loss, logistic, sigmoid
+from haluagent.train.trajectories import arithmetic
+from haluagent.train.trajectories.records import Item
+
+Row = dict[str, Any]
+
+
+def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
+    """Answers to at most `limit` problems of Ape210K, two right and two wrong ones each; the same ones for the same file.
+    Raises ConfigError where the file is missing."""
+    path = directory / "ape210k_valid.jsonl"
+    if not path.is_file():
+        raise ConfigError(f"{path} does not exist: say with --data where the published files of the sets are")
+    rows = enumerate(iterate(path), start=1)
+    problems = [problem for number, row in rows if (problem := arithmetic.ape210k(row, number))]
+    problems.sort(key=lambda one: digest(f"{seed}:{one.name}"))
+    return [item for one in problems[:limit] for item in arithmetic.lessons(one, random.Random(f"{seed}:{one.name}"))]
+
+
+def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str], None] = print) -> list[Row]:
+    """Judge the answers that `out` does not hold yet, one JSON line each, and return all of them. Raises ConfigError where
+    `out` is of another model or of other answers, ModelError where the endpoint failed."""
+    rows = recorded(out, model)
+    done = {row["id"]: row.get("response") for row in rows}
+    if any(done.get(item.id, item.response) != item.response for item in items):
+        raise ConfigError(f"{out} holds judgements of other answers to these problems: name another file with --out")
+
+    async def go() -> None:
+        with Journal(out) as journal:
+            for position, item in enumerate(items, start=1):
+                if item.id not in done:
+                    rows.append(await _judge(item, model))
+                    journal.append(json.dumps(rows[-1], ensure_ascii=False))
+                    progress(f"{position}/{len(items)} {item.id}")
+        aclose = getattr(model, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+    asyncio.run(go())
+    return rows
+
+
+async def _judge(item: Item, model: Model) -> Row:
+    meter = Meter(model, Budget(Limits()))
+    context = ToolContext(
+        question=item.question, response=item.response, language=item.language, sentences=split(item.response), model=meter
+    )
+    look = await look_at(context)
+    return {
+        "id": item.id, "group": item.group, "response": item.response, "model": model.name, "wrong": item.gold,
+        "judged": log_odds(look.judged), "formulas": len(look.formulas), "agreeing": len(look.agreeing), "rivals": look.rivals,
+    }  # fmt: skip
+
+
+def fit(rows: Sequence[Row], judged: bool = True) -> ProblemCurve:
+    """The curve that fits the rows, with the model's judgement or by the formulas alone, but for one thing: where no formula
+    gives the answer, and no two agree on another one, the problem is too hard for the model, which says nothing about the
+    answer. That is put at even odds, for a usual judgement, whatever it was in the rows. What it had goes to `rivals`, and
+    where several formulas agree on the answer comes off again: so none or one that agrees beside rivals, and several without,
+    stay as fitted. Raises ValueError where all have one label."""
+    features = [_features(row)[0 if judged else 1 :] for row in rows]
+    intercept, *weights = logistic(features, [row["wrong"] for row in rows])
+    weight, agrees, more, rivals = weights if judged else [0.0, *weights]
+    even = -weight * fmean(row["judged"] for row in rows) if judged else 0.0
+    moved = intercept - even
+    return ProblemCurve(intercept=even, judged=weight, agrees=agrees, agrees_more=more + moved, rivals=rivals + moved)
+
+
+def _features(row: Row) -> list[float]:
+    return [row["judged"], float(row["agreeing"] > 0), float(row["agreeing"] > 1), float(row["rivals"] > 1)]
+
+
+def report(rows: Sequence[Row], now: ProblemCurve) -> str:
+    """How good the present curve is, and two that were fitted to the other half of the problems, with the model's judgement and
+    without; and the better of these, fitted to all."""
+    labels = [row["wrong"] for row in rows]
+    half = {group: position % 2 for position, group in enumerate(sorted({row["group"] for row in rows}))}
+    others = [[row for row in rows if half[row["group"]] != side] for side in (0, 1)]
+    lines = [
+        f"{len(rows)} answers to word problems, {sum(labels)} of them wrong.",
+        "",
+        "| formulas that give the answer | answers | of them wrong |",
+        "|---|---:|---:|",
+    ]
+    for name, wanted in (("none", {0}), ("one", {1}), ("more", set(range(2, 100)))):
+        own = [row for row in rows if row["agreeing"] in wanted]
+        lines.append(f"| {name} | {len(own)} | {sum(row['wrong'] for row in own)} |")
+    lines += ["", "| curve | accuracy at one half | log loss |", "|---|---:|---:|"]
+    losses = []
+    for name, curves in (
+        ("present", [now, now]),
+        ("fitted to the other half", [fit(own) for own in others]),
+        ("the same without the judgement", [fit(own, judged=False) for own in others]),
+    ):
+        chances = [_probability(row, curves[half[row["group"]]]) for row in rows]
+        right = sum((chance > 0.5) is label for chance, label in zip(chances, labels, strict=True)) / len(rows)
+        losses.append(log_loss(chances, labels))
+        lines.append(f"| {name} | {100 * right:.1f} % | {losses[-1]:.3f} |")
+    text = json.dumps({"calibration": {"problem": fit(rows, judged=losses[1] < losses[2]).model_dump()}}, indent=1)
+    return "\n".join([*lines, "", f"```json\n{text}\n```"])
+
+
+def _probability(row: Row, curve: ProblemCurve) -> float:
+    weights = (curve.judged, curve.agrees, curve.agrees_more, curve.rivals)
+    return sigmoid(curve.intercept + sum(weight * value for weight, value in zip(weights, _features(row), strict=True)))

@@ -1,0 +1,98 @@
+"""The curves of `match` and the thresholds of `mentions` in a `Calibration`, fitted to recorded judgements."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from haluagent.judging.probabilities import AGREEMENT_TURNS
+from haluagent.models.calibration import Calibration, MatchCurve, Wording
+from haluagent.train.calibration.fit import logistic, sigmoid
+from haluagent.types import Language
+
+Row = dict[str, Any]
+Key = tuple[Wording, Language]
+
+FEWEST = 8  # rows that a curve is fitted to
+
+
+class Curve(NamedTuple):
+    """`sigmoid(slope * (log_odds - lean) + familiar + agreement * (agrees - AGREEMENT_TURNS))`; see `judging.probabilities`."""
+
+    lean: float
+    slope: float
+    familiar: float = 0.0
+    agreement: float = 0.0
+
+    def probability(self, row: Row) -> float:
+        """That the claim of a row is right, in [0, 1]; one half where the model's answers said nothing."""
+        if row["silent"]:
+            return 0.5
+        total = self.slope * (odds(row) - self.lean) + (self.familiar if row["familiar"] else 0.0)
+        return sigmoid(total + self.agreement * _agrees(row))
+
+
+def present(calibration: Calibration, wording: Wording, language: Language) -> Curve:
+    """The curve that a model has so far."""
+    curve = calibration.curve(wording, language)
+    agreement = calibration.agreement[language] if wording == "answer" else 0.0
+    return Curve(curve.lean, curve.slope, curve.familiar, agreement)
+
+
+def refitted(calibration: Calibration, curves: dict[Key, Curve], mentions: dict[str, float]) -> Calibration:
+    """The calibration with other curves of `match` and thresholds of `mentions`, to two decimals; the rest stays."""
+    match, agreement = dict(calibration.match), dict(calibration.agreement)
+    for (wording, language), curve in curves.items():
+        lean, slope, familiar = (round(value, 2) for value in curve[:3])
+        match[f"{wording}:{language}"] = MatchCurve(lean=lean, slope=max(slope, 0.01), familiar=familiar)
+        if wording == "answer":
+            agreement[language] = round(curve.agreement, 2)
+    thresholds = {key: round(value, 2) for key, value in mentions.items()}
+    return calibration.model_copy(update={"match": match, "agreement": agreement, "mentions": thresholds})
+
+
+def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
+    """The curve that fits the rows best; None where they are few, all right or all wrong, or sorted the wrong way round.
+    A term beside the log-odds that comes out negative is left out."""
+    if wording == "results":  # a number that is not in them decides, and the curve does not
+        rows = [row for row in rows if not row["missing"]]
+    labels = [not row["wrong"] for row in rows]
+    if len(rows) < FEWEST or len(set(labels)) < 2:
+        return None
+    terms: dict[str, tuple[str, Callable[[Row], float]]] = {
+        "answer": ("agreement", _agrees),
+        "statement": ("familiar", lambda row: float(row["familiar"])),
+    }
+    if wording in terms:
+        name, value = terms[wording]
+        bias, slope, bonus = logistic([(odds(row), value(row)) for row in rows], labels)
+        if slope > 0 and bonus > 0:
+            return Curve(-bias / slope, slope)._replace(**{name: bonus})
+    bias, slope = logistic([(odds(row),) for row in rows], labels)
+    return Curve(-bias / slope, slope) if slope > 0 else None
+
+
+def deciding(row: Row) -> bool:
+    """Whether the text of a row decides its claim."""
+    return row["use"] != "search"
+
+
+def mention(rows: Sequence[Row]) -> float | None:
+    """The log-odds of "the text says enough" above which it rather does, were as many texts to decide as not; None where
+    the rows are few, all of one kind, or sorted the wrong way round."""
+    labels = [deciding(row) for row in rows]
+    if len(rows) < FEWEST or len(set(labels)) < 2:
+        return None
+    bias, slope = logistic([(row["mentions"],) for row in rows], labels)
+    prior = math.log(sum(labels) / (len(labels) - sum(labels)))
+    return (prior - bias) / slope if slope > 0 else None
+
+
+def odds(row: Row) -> float:
+    """The mean log-odds of both option orders."""
+    return sum(row["odds"]) / 2
+
+
+def _agrees(row: Row) -> float:
+    """How far an answer given anew agrees with the claim, from where that says nothing."""
+    found = row.get("agreement")
+    return 0.0 if found is None else found - AGREEMENT_TURNS

@@ -1,0 +1,86 @@
+"""The filters of the paper (Cheng et al. 2024, section 2.4.1), each counted, and what keeps a set balanced.
+
+Removed are trajectories with wrong tool calls, with turns that cannot be read, and those whose verdict is not the gold
+label; where sentences have gold labels, theirs have to agree as well. Of several samples of an item the shortest is kept. A
+right answer whose wrong twin was removed, or the other way round, goes too: else what fails tells the labels apart.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from haluagent.train.trajectories.records import Call, Trajectory
+
+FILTERS = ("ended", "calls", "format", "verdict", "sentences", "sample", "twin")
+SIDES = ("right", "wrong")
+
+
+class Filtered(NamedTuple):
+    """What was kept, and how many trajectories each filter removed, by source and filter."""
+
+    kept: list[Trajectory]
+    removed: Counter[tuple[str, str]]
+
+
+def failing(trajectory: Trajectory) -> str | None:
+    """The first filter that removes a trajectory by itself; None where all of them keep it."""
+    if trajectory.error is not None or trajectory.stop != "answer":
+        return "ended"
+    if trajectory.invalid_calls:
+        return "calls"
+    if trajectory.format_errors:
+        return "format"
+    if trajectory.verdict is not trajectory.gold:
+        return "verdict"
+    if trajectory.gold_labels and trajectory.labels != trajectory.gold_labels:
+        return "sentences"
+    return None
+
+
+def keep(trajectories: Iterable[Trajectory]) -> Filtered:
+    """Those that pass, in their order, each call that is taught standing once."""
+    removed: Counter[tuple[str, str]] = Counter()
+    best: dict[str, Trajectory] = {}
+    for trajectory in trajectories:
+        why = failing(trajectory)
+        known = best.get(trajectory.id)
+        if why is None and known is not None:
+            why = "sample"
+        if why is None or (why == "sample" and known is not None and _rank(trajectory) < _rank(known)):
+            best[trajectory.id] = trajectory
+        if why is not None:
+            removed[trajectory.source, why] += 1
+    kept = []
+    for trajectory in best.values():
+        twin = _twin(trajectory.id)
+        if twin is not None and twin not in best:
+            removed[trajectory.source, "twin"] += 1
+        else:
+            kept.append(trajectory)
+    return Filtered(_each_call_once(kept), removed)
+
+
+def _rank(trajectory: Trajectory) -> tuple[bool, int]:
+    """Smaller is better: without a hint, and with less that the model has to write."""
+    return trajectory.hinted, sum(len(call.reply) for call in trajectory.calls if call.learn)
+
+
+def _twin(name: str) -> str | None:
+    """The item of the same form with the other label; None where an item was not made in twos."""
+    stem, _, side = name.rpartition(":")
+    return f"{stem}:{SIDES[side == SIDES[0]]}" if side in SIDES else None
+
+
+def _each_call_once(trajectories: Iterable[Trajectory]) -> list[Trajectory]:
+    """The same trajectories, where a call that stood in an earlier one is taught no more."""
+    seen: set[tuple[object, str]] = set()
+    result = []
+    for trajectory in trajectories:
+        calls: list[Call] = []
+        for call in trajectory.calls:
+            key = (call.messages, call.reply)
+            calls.append(call.model_copy(update={"learn": False}) if call.learn and key in seen else call)
+            if call.learn:
+                seen.add(key)
+        result.append(trajectory.model_copy(update={"calls": tuple(calls)}))
+    return result

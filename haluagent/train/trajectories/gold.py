@@ -1,0 +1,151 @@
+"""The gold teacher: it knows the gold labels, and what an item was made from, and makes every call by rule.
+
+It stands where a model stands, so that the agent, its prompts, its tools and their observations are the real ones. What it
+cannot know it does not say: it then raises ModelError, and the detection ends without a trajectory.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from haluagent.errors import ModelError
+from haluagent.models.calibration import TAUGHT
+from haluagent.models.tokenizer import ApproximateTokenizer
+from haluagent.prompts import Conversation
+from haluagent.protocols import Choice, Generation, Message
+from haluagent.text.segment import split
+from haluagent.train.trajectories.arithmetic import PLANS
+from haluagent.train.trajectories.gold_turns import say, turn
+from haluagent.train.trajectories.lessons import Lesson
+from haluagent.train.trajectories.recorder import prompt_of, target
+from haluagent.types import Label, Sentence, Usage
+
+SURE = 0.999
+_NOT_SAID = {"en": "not stated", "zh": "没有说"}
+
+
+class GoldTeacher:
+    """A `Model` for one lesson. `tools` are the names of those that the taught model will know without demos.
+
+    `guessed` are prompts that it replies to only to lead the detection on: a short answer that is not known is taught to
+    nobody.
+    """
+
+    name = "gold"
+    context = 8192
+    calibration = TAUGHT
+
+    def __init__(self, lesson: Lesson, tools: frozenset[str]) -> None:
+        self.taught = tools
+        self.guessed: frozenset[str] = frozenset() if lesson.answer else frozenset({"answer"})
+        self._lesson = lesson
+        self._sentences = split(lesson.response)
+        self._tokens = ApproximateTokenizer()
+
+    def count_tokens(self, text: str) -> int:
+        return self._tokens.count(text)
+
+    async def generate(self, messages: Sequence[Message], *, grammar: str | None = None, samples: int = 1, **_: Any) -> Generation:
+        """See `Model.generate`. Raises ModelError where the right text is not known."""
+        prompt = prompt_of(messages)
+        if prompt == "agent":
+            index = target(messages)
+            sentence = self._sentence(index)
+            text = say(turn(self._lesson, sentence, self._label(index), messages, grammar or ""), self._lesson.language)
+        else:
+            assert isinstance(messages, Conversation)
+            text = self._written(prompt, messages.variables)
+        return Generation(texts=(text,) * samples, usage=Usage(calls=1))
+
+    async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
+        """See `Model.choose`. Raises ModelError where the right choice is not known."""
+        assert isinstance(messages, Conversation)
+        variables = messages.variables
+        if messages.prompt == "opinion":
+            return Choice(probabilities=dict.fromkeys(choices, 1 / len(choices)), usage=Usage(calls=1))
+        first = self._first_option(messages.prompt, variables)
+        right = choices[0] if first != bool(variables.get("turned")) else choices[1]
+        rest = (1 - SURE) / (len(choices) - 1)
+        return Choice(probabilities={choice: SURE if choice == right else rest for choice in choices}, usage=Usage(calls=1))
+
+    def _written(self, prompt: str, variables: dict[str, Any]) -> str:
+        lesson = self._lesson
+        if prompt == "standalone":
+            return str(variables["sentence"])
+        if prompt == "answer":
+            if not lesson.answer and lesson.gold is False:
+                return lesson.response
+            return lesson.answer if self._says(variables["evidence"], lesson.answer) else _NOT_SAID[lesson.language]
+        if prompt == "formula" and lesson.formula:
+            return lesson.formula
+        if prompt == "translate" and lesson.independent:
+            return lesson.independent
+        raise ModelError(f"the gold teacher does not know what to write for the prompt {prompt!r} of {lesson.id}")
+
+    def _first_option(self, prompt: str, variables: dict[str, Any]) -> bool:
+        """Whether the first option of the prompt, as it stands when it is not turned, is the right one."""
+        lesson = self._lesson
+        if prompt == "match":
+            label = self._label_of(variables["claim"])
+            if variables["wording"] == "consistency":
+                return label != "contradicted"
+            return self._decides(variables["evidence"], label) and label == "supported"
+        if prompt == "mentions":
+            label = self._label_of(variables["claim"]) if variables["claim"] else self._label(1)
+            return self._decides(variables["evidence"], label)
+        if prompt in ("problem", "same_meaning") and lesson.gold is not None:
+            return not lesson.gold
+        if prompt == "claim":
+            return self._label_of(variables["claim"]) != "no_claim"
+        if prompt == "writing":
+            return lesson.kind != "length"
+        raise ModelError(f"the gold teacher does not know what to choose for the prompt {prompt!r} of {lesson.id}")
+
+    def _decides(self, evidence: str, label: Label | None) -> bool:
+        """Whether a text decides a sentence: it is one of the passages, or a part of it, and says the answer where that is
+        known. Raises ModelError where the label of the sentence is not given."""
+        lesson = self._lesson
+        if label is None:
+            raise ModelError(f"{lesson.id} has several sentences: give their labels as gold_labels")
+        known = lesson.passages or ((lesson.reference,) if lesson.reference else ())
+        if label not in ("supported", "contradicted") or not any(_same(evidence) in _same(text) for text in known):
+            return False
+        return not lesson.answer or self._says(evidence, lesson.answer)
+
+    @staticmethod
+    def _says(evidence: str, answer: str) -> bool:
+        return bool(answer) and _same(answer) in _same(evidence)
+
+    def _sentence(self, index: int | None) -> Sentence:
+        if index == 0:
+            response = self._lesson.response
+            return Sentence(index=0, text=response, span=(0, len(response)))
+        for sentence in self._sentences:
+            if sentence.index == index:
+                return sentence
+        raise ModelError(f"the gold teacher finds no sentence {index} in {self._lesson.id}")
+
+    def _label_of(self, claim: str) -> Label | None:
+        """Raises ModelError where the claim is no sentence of the response."""
+        for sentence in self._sentences:
+            if _same(sentence.text) == _same(claim):
+                return self._label(sentence.index)
+        raise ModelError(f"{claim[:40]!r} is no sentence of {self._lesson.id}")
+
+    def _label(self, index: int | None) -> Label | None:
+        """The gold label of a sentence; None where it is not known. All sentences of a right response are right, but for what
+        only announces the work."""
+        labels = self._lesson.gold_labels
+        if index and len(labels) == len(self._sentences):
+            return labels[index - 1]
+        if index and self._sentence(index).text in PLANS[self._lesson.language]:
+            return "no_claim"
+        if self._lesson.gold is False:
+            return "supported"
+        if len(self._sentences) != 1:
+            return None
+        return "contradicted" if self._lesson.gold else "unverified"
+
+
+def _same(text: str) -> str:
+    return re.sub(r"[\s\u200b]+", "", text).casefold()

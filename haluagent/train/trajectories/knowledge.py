@@ -1,0 +1,176 @@
+"""Lessons about facts, from passages with questions and answers.
+
+A right answer and a wrong one are always made in twos of one form, bare or in one of several phrasings, so that neither
+length nor wording tells them apart; longer responses are made of two such sentences. Each is checked against its passage
+as the reference, or looked up in an index of all passages.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from haluagent.corpora import claims, perturbations
+from haluagent.corpora.passages import Asked, Passage
+from haluagent.text.segment import split
+from haluagent.train.trajectories.lessons import Lesson
+from haluagent.train.trajectories.records import Change
+from haluagent.types import Label, Language
+
+PHRASINGS: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "{}", "{}.", "The answer is {}.", "It is {}.", "{}, according to what is known.", "According to the sources, it is {}.",
+        "As far as the text goes, the correct answer to this question would be {}.",
+    ),
+    "zh": ("{}", "{}。", "答案是{}。", "是{}。", "根据资料，是{}。", "这个问题的正确答案应该是{}。", "{}，资料里是这样写的。"),
+}  # fmt: skip
+COURTESIES: dict[Language, tuple[str, ...]] = {
+    "en": ("I hope this helps!", "Good question!", "Let me know if you want to hear more.", "Happy to help with that."),
+    "zh": ("希望对您有帮助！", "这是个好问题。", "如果还有疑问，欢迎继续提问。", "很高兴为您解答。"),
+}
+UNDECIDED = 0.5  # of the passages that are looked up: those without the answer, where there is enough of them without it
+_GAP: dict[Language, str] = {"en": " ", "zh": ""}
+_SURE_LABELS: tuple[Label, Label] = ("supported", "contradicted")
+
+
+class Two(NamedTuple):
+    """A right answer and a wrong one of the same form."""
+
+    asked: Asked
+    right: str
+    wrong: str
+    change: Change
+
+
+def lessons(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
+    """What is made of one passage: always as many right responses as wrong ones of each form, with the passage as the
+    reference; and either longer ones, or some that are to be looked up."""
+    for number, two in enumerate(_twos(passage, chance)):
+        forms = list(_phrased(two, passage.language, chance))
+        chosen = forms if number == 0 else chance.sample(forms[:2], 1)
+        for form, one in enumerate(chosen):
+            yield from _single(passage, one, f"{number}.{form}", index=False)
+        if number == 0:
+            yield from chance.choice((_looked_up, _longer))(passage, two, chance)
+
+
+def roles(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
+    """What is made of a short text that has two answers, each wrong where the other is asked for."""
+    for number, asked in enumerate(passage.asked):
+        stated, bare, *_ = _phrased(_two(asked, asked.right, asked.wrong), passage.language, chance)
+        yield from _single(passage, chance.choice((stated, bare)), str(number), index=False)
+
+
+def _twos(passage: Passage, chance: random.Random) -> Iterator[Two]:
+    """The answers to at most two of the questions, each beside a wrong one of the same kind."""
+    found = 0
+    for asked in chance.sample(passage.asked, len(passage.asked)):
+        made = claims.answers_to(asked, passage, chance)
+        if made and found < 2:
+            found += 1
+            yield _two(asked, made[1], made[2])
+
+
+def _two(asked: Asked, right: str, wrong: str) -> Two:
+    return Two(asked, right, wrong, Change(kind="answer", before=right, after=wrong))
+
+
+def _phrased(two: Two, language: Language, chance: random.Random) -> Iterator[Two]:
+    """The two answers as a sentence, the question's own words where it allows that, and bare; a published wrong answer
+    that is a sentence stands beside a right one that is a sentence too."""
+    stated = [perturbations.statement(two.asked.question, text, language) for text in (two.right, two.wrong)]
+    bare, sentence = chance.choice(PHRASINGS[language][:2]), chance.choice(PHRASINGS[language][2:])
+    if stated[0] and stated[1] and chance.random() < 0.7:
+        yield two._replace(right=stated[0], wrong=stated[1])
+    else:
+        yield two._replace(right=_fill(sentence, two.right), wrong=_fill(sentence, two.wrong))
+    yield two._replace(right=_fill(bare, two.right), wrong=_fill(bare, two.wrong))
+    published = two.asked.wrong.strip()
+    if len(published.split()) > claims.SHORT and two.right.lower() not in published.lower():
+        sentence = stated[0] or _fill(PHRASINGS[language][-1], two.right)
+        change = Change(kind="published", before=two.right, after=published)
+        yield two._replace(right=sentence, wrong=published, change=change)
+
+
+def _fill(form: str, answer: str) -> str:
+    text = form.format(answer)
+    return text[0].upper() + text[1:] if form != "{}" else text
+
+
+def _single(passage: Passage, two: Two, name: str, *, index: bool) -> Iterator[Lesson]:
+    for wrong in (False, True):
+        yield _lesson(passage, two, name, two.wrong if wrong else two.right, wrong, index=index)
+
+
+def _looked_up(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
+    """Answers that the index can decide, or one that it cannot: never both, since in an index with the whole passage all of
+    them can be decided."""
+    decided = list(_single(passage, chance.choice(list(_phrased(two, passage.language, chance))), "search", index=True))
+    undecided = list(_undecided(passage, two, chance))
+    rare = random.Random(f"undecided:{passage.name}").random() < UNDECIDED
+    yield from undecided if undecided and rare else decided
+
+
+def _lesson(
+    passage: Passage, two: Two, name: str, response: str, gold: bool | None, labels: Sequence[Label] = (), *, index: bool
+) -> Lesson:
+    source, _, _ = passage.name.partition(":")
+    sides = {False: "right", True: "wrong", None: "open"}
+    labels = tuple(labels) or ((_SURE_LABELS[gold],) if gold is not None and len(split(response)) == 1 else ())
+    return Lesson(
+        id=f"{passage.name}:{name}:{sides[gold]}",
+        group=passage.name,
+        source=source,
+        kind="knowledge",
+        language=passage.language,
+        question=two.asked.question,
+        response=response,
+        reference=None if index else passage.text,
+        gold=gold,
+        gold_labels=labels,
+        change=two.change if gold else None,
+        answer=two.asked.right.strip().rstrip(".。"),
+        passages=(passage.text,) if index else (),
+        index=index,
+    )
+
+
+def _longer(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
+    """Responses of an answer and a sentence of the passage that is told shorter, each right or wrong; at times with a
+    courtesy, which claims nothing."""
+    language = passage.language
+    more = _told(passage, two, chance)
+    if more is None:
+        return
+    form = chance.choice(PHRASINGS[language][2:])
+    first = {False: _fill(form, two.right), True: _fill(form, two.wrong)}
+    polite = chance.choice(COURTESIES[language]) if chance.random() < 0.4 else ""
+    for position, wrongs in enumerate(((False, False), (True, False), (False, False), (False, True))):
+        pair = position // 2
+        told = more[pair]
+        parts = [first[wrongs[0]], told[wrongs[1]]] + ([polite] if polite else [])
+        labels: list[Label] = [_SURE_LABELS[wrong] for wrong in wrongs] + (["no_claim"] if polite else [])
+        response = _GAP[language].join(parts)
+        if [sentence.text for sentence in split(response)] == parts:
+            yield _lesson(passage, two, f"longer{pair}", response, any(wrongs), labels, index=False)
+
+
+def _told(passage: Passage, two: Two, chance: random.Random) -> list[tuple[str, str]] | None:
+    """Two sentences of the passage, in English without asides, each with one that has a number, a name or an answer
+    replaced. None where there are not two."""
+    found = []
+    for sentence in chance.sample(split(passage.text), len(split(passage.text))):
+        right = (perturbations.shortened(sentence.text) if passage.language == "en" else None) or sentence.text
+        wrong = claims.altered(right, passage, chance)
+        if wrong and two.right not in right and len(right) < 160 and len(split(right)) == len(split(wrong)) == 1:
+            found.append((right, wrong))
+    return found[:2] if len(found) > 1 else None
+
+
+def _undecided(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
+    """An answer to be looked up where no passage has it: nothing decides it, whether it is right or wrong."""
+    if (rest := claims.without(passage, two.right)) is None or two.right.lower() in rest.lower():
+        return
+    form = chance.choice(PHRASINGS[passage.language])
+    response = _fill(form, chance.choice((two.right, two.wrong)))
+    lesson = _lesson(passage, two, "without", response, None, ("unverified",), index=True)
+    yield lesson.model_copy(update={"passages": (rest,), "gold_labels": ("unverified",)})

@@ -1,0 +1,158 @@
+"""Trusted functions on untrusted input: run in a child process, under limits of time and memory.
+
+A `Worker` starts its child when it is first used, keeps it for later calls, and starts another where one was killed
+or died. Requests and replies cross as one line of JSON each, so nothing that comes back can be code.
+The child ends with the interpreter: its input closes, even where the parent was killed.
+"""
+
+import atexit
+import contextlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from haluagent.errors import ToolError
+
+STARTUP_SECONDS = 60.0
+READY = "ready"
+
+
+class Worker:
+    """Calls one function, named `package.module:function`, in a child process. Safe to use from many threads.
+
+    `seconds` limits each call (wall clock and CPU time), `memory` the child's address space in bytes.
+    The function takes one JSON value and returns one. Blocking: under asyncio use `asyncio.to_thread(worker.call, …)`.
+    """
+
+    def __init__(self, target: str, *, seconds: float = 2.0, memory: int = 2**30) -> None:
+        self.target = target
+        self.seconds = seconds
+        self.memory = memory
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[str] | None = None
+        self._owner = os.getpid()
+        self._registered = False
+
+    def call(self, request: Any) -> Any:
+        """What the function returned. Raises ToolError with its message where it raised one, or where the child ran
+        into a limit."""
+        with self._lock:
+            reply = self._exchange(self._running(), json.dumps(request), self.seconds)
+            if reply is None:
+                raise ToolError(f"it takes more than {self.seconds:g} s or too much memory; write a smaller formula")
+        answer = json.loads(reply)
+        if "error" in answer:
+            raise ToolError(answer["error"])
+        return answer["value"]
+
+    def close(self) -> None:
+        """End the child, if there is one. A later call starts another."""
+        child, self._child = self._child, None
+        if child is None or self._owner != os.getpid():
+            return
+        child.kill()
+        child.wait()
+        for stream in (child.stdin, child.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):  # what was still to be written has no reader any more
+                    stream.close()
+
+    def _running(self) -> "subprocess.Popen[str]":
+        if self._owner != os.getpid():  # after a fork the child is the parent's: two writers would mix their lines
+            self._child, self._owner = None, os.getpid()
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        self.close()
+        if not self._registered:
+            atexit.register(self.close)
+            self._registered = True
+        command = [sys.executable, "-P", "-m", __name__, self.target, str(self.seconds), str(self.memory)]
+        try:
+            self._child = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+            )
+        except OSError as error:
+            raise ToolError(f"the calculation could not be started: {error}") from error
+        if self._exchange(self._child, None, STARTUP_SECONDS) != READY + "\n":
+            self.close()
+            raise ToolError("the calculation could not be started: its process ended at once")
+        return self._child
+
+    def _exchange(self, child: "subprocess.Popen[str]", line: str | None, seconds: float) -> str | None:
+        """Write a line (or none) and read one; None, and no child any more, where that took too long or it died."""
+        assert child.stdin is not None and child.stdout is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            child.kill()
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        try:
+            if line is not None:
+                child.stdin.write(line + "\n")
+                child.stdin.flush()
+            reply = child.stdout.readline()
+        except (OSError, UnicodeDecodeError):
+            reply = ""
+        finally:
+            timer.cancel()
+            timer.join()
+        if late.is_set() or not reply.endswith("\n"):
+            self.close()
+            return None
+        return reply
+
+
+def _limit_memory(size: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not a POSIX system: the parent's clock is the only limit
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit_cpu(seconds: float) -> None:
+    """Allow this process `seconds` more of CPU time: a second guard, should the parent be gone."""
+    try:
+        import resource
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 2, hard))
+
+
+def _answer(function: Callable[[Any], Any], line: str) -> dict[str, Any]:
+    try:
+        return {"value": function(json.loads(line))}
+    except ToolError as error:
+        return {"error": str(error)}
+    except MemoryError:
+        return {"error": "the calculation needs too much memory; make it smaller"}
+    except Exception as error:  # whatever it is, the caller reads it: a child must not die of one bad request
+        return {"error": f"the calculation failed: {type(error).__name__}: {error}"}
+
+
+def main(target: str, seconds: float, memory: int) -> None:
+    """The child: load the function, say so, then answer each line of the input with a line."""
+    _limit_memory(memory)
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    sys.stdout = sys.stderr  # what the function prints must not look like a reply
+    module, name = target.split(":")
+    function = getattr(importlib.import_module(module), name)
+    print(READY, file=output, flush=True)
+    for line in sys.stdin:
+        _limit_cpu(seconds)
+        print(json.dumps(_answer(function, line)), file=output, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,147 @@
+"""Sandboxes that are started before they are needed. Each is used once."""
+
+import contextlib
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from haluagent.sandbox.worker.exchange import Worker
+
+from haluagent.errors import SandboxError
+
+logger = logging.getLogger(__name__)
+
+# As many used workers may wait for their removal. Their programs have ended.
+_UNCLEAN = 16
+
+
+class Pool:
+    """Hands out workers that `start` made, and starts others in the background: none before the first is taken, then
+    one more with each that comes back, up to `spare` of them. Safe to use from many threads.
+
+    `start` returns a worker that is ready, or raises; it runs in at most `starters` threads at a time.
+    """
+
+    def __init__(self, start: Callable[[], Worker], *, spare: int, starters: int) -> None:
+        self._start = start
+        self._spare = spare
+        self._starters = ThreadPoolExecutor(starters, thread_name_prefix="haluagent-sandbox-start")
+        self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="haluagent-sandbox-clean")
+        self._changed = threading.Condition()
+        self._ready: deque[Worker] = deque()
+        self._taken: set[Worker] = set()
+        self._used: deque[Worker] = deque()
+        self._errors: deque[BaseException] = deque()
+        self._starting = 0
+        self._waiting = 0
+        self._target = 0
+        self.closed = False
+
+    def take(self) -> Worker:
+        """A worker that is ready. Raises what `start` raised, or SandboxError where the pool is closed."""
+        with self._changed:
+            self._waiting += 1
+            try:
+                self._order()
+                self._changed.wait_for(lambda: self._ready or self._errors or self.closed)
+                if self.closed:
+                    raise SandboxError("the sandbox was closed")
+                if not self._ready:
+                    raise self._errors.popleft()
+                worker = self._ready.popleft()
+                self._taken.add(worker)
+                return worker
+            finally:
+                self._waiting -= 1
+                if not self._waiting:
+                    self._errors.clear()
+
+    def give_back(self, worker: Worker) -> None:
+        """Removes a worker that was taken, and sees to it that others wait for the next time."""
+        with self._changed:
+            self._taken.discard(worker)
+            self._target = min(self._spare, self._target + 1)
+            self._order()
+        self._discard([worker])
+
+    def renew(self) -> None:
+        """Removes the workers that wait: one of them turned out to be dead."""
+        with self._changed:
+            waiting = [*self._ready]
+            self._ready.clear()
+        self._discard(waiting)
+
+    def close(self) -> None:
+        """Removes the workers that wait and ends those in use, which are removed when they are given back."""
+        with self._changed:
+            self.closed = True
+            self._changed.notify_all()
+            waiting, taken = [*self._ready, *self._used], [*self._taken]
+            self._ready.clear()
+            self._used.clear()
+        for worker in taken:
+            with contextlib.suppress(SandboxError):
+                worker.kill()
+        for worker in waiting:
+            try:
+                self._starters.submit(worker.discard)
+            except RuntimeError:  # the interpreter is on its way out
+                worker.discard()
+        self._starters.shutdown()
+        self._cleaner.shutdown()
+
+    def _order(self) -> None:
+        """Starts what is missing. Holds the lock."""
+        missing = self._waiting + self._target - len(self._ready) - self._starting
+        for _ in range(0 if self.closed else missing):
+            try:
+                self._starters.submit(self._add)
+            except RuntimeError:  # the interpreter is on its way out
+                self.closed = True
+                return
+            self._starting += 1
+
+    def _add(self) -> None:
+        worker, problem = None, None
+        try:
+            worker = None if self.closed else self._start()
+        except BaseException as error:
+            problem = error
+        with self._changed:
+            self._starting -= 1
+            if worker is not None and not self.closed:
+                self._ready.append(worker)
+                worker = None
+            elif problem is not None:
+                self._failed(problem)
+            self._changed.notify_all()
+        if worker is not None:
+            worker.discard()
+
+    def _failed(self, problem: BaseException) -> None:
+        """Tells one that waits; where none does, starts no more until one comes."""
+        self._target = 0
+        if len(self._errors) < self._waiting:
+            self._errors.append(problem)
+        else:
+            logger.info("a sandbox could not be started ahead: %s", problem)
+
+    def _discard(self, workers: list[Worker]) -> None:
+        with self._changed:
+            self._used += workers
+            self._changed.notify_all()
+        for _ in workers:
+            try:
+                self._cleaner.submit(self._clean)
+            except RuntimeError:  # closed meanwhile
+                self._clean()
+
+    def _clean(self) -> None:
+        """Removes one worker that was used. While runs follow each other closely, those that start go before."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.closed or not self._starting or len(self._used) > _UNCLEAN)
+            worker = self._used.popleft() if self._used else None
+        if worker is not None:
+            worker.discard()

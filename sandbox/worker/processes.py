@@ -1,0 +1,76 @@
+"""The processes of a sandbox, and what they hold of the memory together, as /proc has it.
+
+For sandboxes that no control group bounds. It is a look from outside, repeated: a program can be above the bound until
+the next one.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+from haluagent.errors import SandboxError
+
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+def tree(process: int) -> list[int]:
+    """A process and all below it, as far as they are still there. Raises SandboxError where the kernel does not tell."""
+    if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
+        raise SandboxError("this kernel does not list the children of a process (CONFIG_PROC_CHILDREN): use Docker")
+    found = [process]
+    for parent in found:  # grows while it is read
+        with contextlib.suppress(OSError):  # a process, or a thread of it, may end at any moment
+            for thread in os.listdir(f"/proc/{parent}/task"):
+                with contextlib.suppress(OSError):
+                    found += map(int, Path(f"/proc/{parent}/task/{thread}/children").read_text().split())
+    return found
+
+
+def memory_above(limit: int, processes: list[int]) -> bool:
+    """Whether processes, all of one network namespace, hold more than `limit` bytes of memory together. What they share
+    counts once; a socket counts with what its buffer may have."""
+    sockets = _socket_memory(processes[-1]) if processes else 0
+    if sockets + sum(_addressed(process) for process in processes) <= limit:  # quick to read, and never too little
+        return False
+    shared: dict[str, int] = {}
+    for process in processes:
+        for name, size in _shared(process).items():
+            shared[name] = max(size, shared.get(name, 0))
+    return sockets + sum(_private(process) for process in processes) + sum(shared.values()) > limit
+
+
+def _socket_memory(process: int) -> int:
+    """Bytes that the sockets in a network namespace may hold: the kernel keeps what was sent and not read yet."""
+    with contextlib.suppress(OSError, IndexError):
+        count = int(Path(f"/proc/{process}/net/sockstat").read_text().split()[2])
+        return count * int(Path("/proc/sys/net/core/wmem_default").read_text())
+    return 0
+
+
+def _addressed(process: int) -> int:
+    """Bytes of address space."""
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path(f"/proc/{process}/statm").read_text().split()[0]) * _PAGE
+    return 0
+
+
+def _private(process: int) -> int:
+    """Bytes of a process's own memory; pages that a fork left shared are divided among those that have them."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss_Anon:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _shared(process: int) -> dict[str, int]:
+    """Bytes of each shared mapping, by its device and inode: it may be filled by one that does not map it any more."""
+    found: dict[str, int] = {}
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process}/maps").read_text().splitlines():
+            addresses, rights, _, device, inode, *_ = line.split(maxsplit=5)
+            if rights.endswith("s"):
+                start, end = (int(address, 16) for address in addresses.split("-"))
+                name = f"{device} {inode}"
+                found[name] = found.get(name, 0) + end - start
+    return found

@@ -1,0 +1,135 @@
+"""`haluagent claims`: the three commands, before an endpoint on loopback; and those of the guide, as they stand there."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from typer.testing import CliRunner, Result
+
+from haluagent.cli.claims import app
+from haluagent.errors import ConfigError
+from haluagent.protocols import Message
+
+GUIDE = ROOT / "docs" / "claims.md"
+TOWER = "The tower of Osk is 52 metres high. It was built in 1950."
+ITEMS = [
+    {"id": 1, "question": "How high is it?", "response": TOWER, "reference": "The tower of Osk is 34 metres high."},
+    {"id": 2, "question": "Who built it?", "response": "I don't know.", "reference": ["The tower of Osk.", "Built by Ulm."]},
+]
+
+
+def triplets(messages: Sequence[Message]) -> str:
+    """A triplet for every sentence that is asked for: its first word, "is" and its last one."""
+    found = re.findall(r"^(S\d+): (\S+).*?(\S+)$", messages[-1]["content"], re.M)
+    return "".join(f'{name}\n["{first}", "is", "{last}"]\n' for name, first, last in found)
+
+
+@pytest.fixture
+def served(endpoint: Any) -> Any:
+    endpoint.say = triplets
+    return endpoint
+
+
+def write(path: Path, items: Any = ITEMS) -> Path:
+    path.write_text(json.dumps(items), encoding="utf-8")
+    return path
+
+
+def run(served: Any, command: str, source: Path, out: Path, *more: str) -> Result:
+    files = ["--input-path", str(source), "--output-path", str(out)]
+    return CliRunner().invoke(app, [command, *files, "--endpoint", served.base_url, "--search", "none", *more])
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def test_two_commands_come_to_the_same_as_one(served: Any, tmp_path: Path) -> None:
+    source, taken, two, one = write(tmp_path / "in.json"), *(tmp_path / name for name in ("taken", "two", "one"))
+    call = run(served, "extract", source, taken, "--claim-format", "triplet")
+    assert call.exit_code == 0, call.output
+    assert call.stdout == "2 responses: 2 claims; 1 responses make none\n"
+    assert [item["claims"] for item in read(taken)] == [[["The", "is", "high."], ["It", "is", "1950."]], []]
+    assert read(taken)[0]["triplets"] == read(taken)[0]["claims"]
+    assert run(served, "check", taken, two).exit_code == 0
+    call = run(served, "extract-check", source, one, "--claim-format", "triplet")
+    assert call.exit_code == 0 and call.stdout.startswith("2 responses: Entailment ") and "Abstain 50.0%" in call.stdout
+    for item, other in zip(read(two), read(one), strict=True):
+        assert item.pop("haluagent") and other.pop("haluagent") and item == other
+    assert read(one)[1]["ys"] == [] and read(one)[1]["Y"] == "Abstain"
+    assert [item["id"] for item in read(one)] == [1, 2] and sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.json", "one", "taken", "two",
+    ]  # fmt: skip
+
+
+def test_refcheckers_spelling(served: Any, tmp_path: Path) -> None:
+    command = ["extract-check", "--input_path", str(write(tmp_path / "in.json")), "--output_path", str(tmp_path / "out.json")]
+    command += ["--aggregator_name", "soft", "--checker_name", "joint", "--claim_format", "subsentence"]
+    served.say = lambda messages: "1: A\n2: A"
+    call = CliRunner().invoke(app, [*command, "--endpoint", served.base_url, "--search", "none", "--no-tools"])
+    assert call.exit_code == 0, call.output
+    first, second = read(tmp_path / "out.json")
+    assert set(first["Y"]) == {"Entailment", "Neutral", "Contradiction", "Abstain"} and sum(first["Y"].values()) == 1
+    assert second["Y"]["Abstain"] == 1 and len(first["ys"]) == 2
+
+
+def test_what_fails_is_said_and_done_again_when_told_to(served: Any, tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in.json", [ITEMS[0], ITEMS[1] | {"response": " "}, {"response": TOWER}]), tmp_path / "out"
+    for more in ([], ["--retry-errors"]):
+        call = run(served, "extract-check", source, out, *more)
+        assert call.exit_code == 3 and "2 items failed: see `error`" in call.stderr
+    errors = [item.get("error") for item in read(out)]
+    assert errors[0] is None and "empty" in errors[1] and "--search" in errors[2]
+    write(source, ITEMS + ITEMS[:1])
+    assert run(served, "extract-check", write(source, [ITEMS[0], ITEMS[1], ITEMS[0]]), out, "--retry-errors").exit_code == 0
+    assert not any("error" in item for item in read(out))
+
+
+def test_a_bound_ends_a_run_that_goes_on(served: Any, tmp_path: Path) -> None:
+    source, out = write(tmp_path / "in.json", ITEMS[:1] * 3), tmp_path / "out.json"
+    for done, code in ((2, 3), (3, 0)):
+        call = run(served, "extract-check", source, out, "--limit", "2", "--in-flight", "1")
+        assert call.exit_code == code, call.output
+        assert (f"{done} of 3 items are in" in call.stderr) == (code == 3) == (not out.exists())
+    assert len(read(out)) == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--checker", "nli"], "--nli-model"),
+        (["--output-path", "in.json"], "is the input: name another file"),
+        (["--input-path", "none.json"], "cannot read none.json"),
+        (["--adapter", "x", "--no-adapter"], "not both"),
+    ],
+)
+def test_what_is_given_wrongly(
+    served: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = run(served, "extract-check", write(Path("in.json")), Path("out.json"), *more)
+    assert isinstance(call.exception, ConfigError) and message in str(call.exception)
+    assert not Path("out.json").exists()
+
+
+def test_the_guide(served: Any, tmp_path: Path) -> None:
+    text = GUIDE.read_text("utf-8")
+    blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.S) if "pip install" not in block]
+    script = "\n".join(["set -e", f'haluagent() {{ {sys.executable} -m haluagent "$@"; }}', *blocks])
+    environment = os.environ | {"HALUAGENT_BASE_URL": served.base_url, "HOME": str(tmp_path)}
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {"claims.json", "checked.json", "both.json"} <= {path.name for path in tmp_path.iterdir()}
+    assert [len(item["ys"]) for item in read(tmp_path / "both.json")] == [2, 0]
+    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
+    done = subprocess.run([sys.executable, "snippet.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout, done.stderr

@@ -1,0 +1,136 @@
+"""`haluagent check`: what goes in, what comes out, and with which exit code."""
+
+import json
+import sys
+from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from haluagent import HaluAgent
+from haluagent.checks.faithfulness.records import Faithfulness
+from haluagent.cli import endpoints, options
+from haluagent.cli import main as cli
+
+DOCUMENT = "Harlow Tower was built by the mason Mary Ellis. It is 52 metres high."
+ASK = ["check", "--question", "Who built it?", "--document", "tower.txt"]
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+    asked: list[options.AgentOptions]
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, scripted: Any) -> Run:
+    """The command in a folder with two documents, with a model that holds "Ellis did" for right and all else for wrong."""
+    monkeypatch.chdir(tmp_path)
+    Path("tower.txt").write_text(DOCUMENT + "\n")
+    Path("osk.txt").write_text("Osk lies on a river.\n")
+
+    def choose(messages: Any) -> float:
+        right = "Ellis did" in messages[0]["content"]
+        return 0.99 if right is ("\nA: no" not in messages[-1]["content"]) else 0.01
+
+    def run(*arguments: str, stdin: bytes = b"", say: str = "") -> Result:
+        asked: list[options.AgentOptions] = []
+
+        def make(wanted: options.AgentOptions, model: Any = None) -> HaluAgent:
+            asked.append(wanted)
+            return HaluAgent(scripted(lambda messages: say, choose=choose), sandbox="none", search="none")
+
+        monkeypatch.setattr(options, "make_agent", make)
+        monkeypatch.setattr(endpoints, "make_agents", lambda wanted, urls, in_flight: ([make(wanted)], 1))
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(stdin), encoding="utf-8"))
+        code = cli.run(list(arguments))
+        return Result(code, *capsys.readouterr(), asked)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "title"),
+    [
+        ("Mary Ellis did.", 0, "PASS (score 0.0"),
+        ("John Carrick did.", 1, "FAIL (score "),
+        ("Who built it?", 3, "UNDECIDED (score 0.50)"),
+        ("I don't know.", 0, "PASS (score 0.00)"),
+    ],
+)
+def test_the_exit_code_says_the_verdict(run: Run, answer: str, code: int, title: str) -> None:
+    result = run(*ASK, "--answer", answer)
+    assert (result.code, result.err) == (code, "") and result.out.startswith(title)
+
+
+def test_evidence_is_shown_with_its_file_and_place_there(run: Run) -> None:
+    result = run(*ASK, "--document", "-", "--document", "osk.txt", "--answer", "Mary Ellis did.", stdin=b"Nothing here.")
+    line = next(line for line in result.out.splitlines() if "characters" in line)
+    assert line == "  tower.txt, characters 0-47: Harlow Tower was built by the mason Mary Ellis."
+    assert DOCUMENT[0:47].endswith("Mary Ellis.")
+    second = run("check", "--document", "osk.txt", "--document", "tower.txt", "--answer", "The mason Mary Ellis did.")
+    assert "tower.txt, characters 0-47:" in second.out
+
+
+def test_json_has_what_lynx_writes_and_the_record(run: Run) -> None:
+    say = '{"REASONING": ["not Carrick"], "SCORE": "FAIL"}'
+    result = run(*ASK, "--answer", "John Carrick did.", "--mode", "judge", "--json", say=say)
+    record = json.loads(result.out)
+    assert (record.pop("REASONING"), record.pop("SCORE")) == (["not Carrick"], "FAIL") and result.code == 1
+    assert Faithfulness.model_validate(record).mode == "judge"
+
+
+def test_options_reach_the_check_and_the_agent(run: Run) -> None:
+    flags = "--model m --base-url http://x --api-key k --max-steps 2 --max-tokens 99 --max-seconds 1.5 --concurrency 3 --no-adapter"
+    result = run(*ASK, "--answer", "John Carrick did.", "--threshold", "1", *flags.split())
+    assert result.code == 0
+    assert result.asked == [
+        options.AgentOptions(
+            model="m", base_url="http://x", api_key="k", max_steps=2, max_tokens=99, max_seconds=1.5, concurrency=3,
+            search="none", adapter=None,
+        )
+    ]  # fmt: skip
+
+
+def test_a_file_of_answers(run: Run) -> None:
+    items = [{"question": "Who?", "answer": f"{who} did.", "document": DOCUMENT} for who in ("Mary Ellis", "John Carrick")]
+    Path("in.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    both = ["check", "--input-path", "in.jsonl", "--output-path", "out.jsonl"]
+    result = run(*both)
+    assert result.code == 0 and "2 of 2" in result.err and "1 FAIL, 0 undecided, 0 failed" in result.err
+    found = {row["line"]: row for row in map(json.loads, Path("out.jsonl").read_text().splitlines())}
+    assert [found[line]["SCORE"] for line in (1, 2)] == ["PASS", "FAIL"] and found[2]["REASONING"]
+    assert run(*both).code == 0 and len(Path("out.jsonl").read_text().splitlines()) == 2
+    Path("in.jsonl").write_text("{\n")
+    assert run(*both[:4], "other.jsonl").code == 3
+
+
+MISTAKES = [
+    (["check", "--document", "tower.txt"], "no answer"),
+    (["check", "--answer", "A."], "no document"),
+    ([*ASK, "--answer", " "], "the answer is empty"),
+    ([*ASK, "--answer", "A.", "--document", "missing.txt"], "cannot read missing.txt"),
+    ([*ASK, "--answer", "A.", "--document", "-", "--document", "-"], "read only once"),
+    ([*ASK, "--answer", "A\udce9."], "the answer is not UTF-8"),
+    ([*ASK, "--answer", "A.", "--threshold", "2"], "'--threshold'"),
+    ([*ASK, "--answer", "A.", "--mode", "slow"], "'--mode'"),
+    ([*ASK, "--answer", "A.", "--prompt-file", "tower.txt"], "mode judge"),
+    ([*ASK, "--answer", "A.", "--mode", "judge", "--prompt-file", "tower.txt"], "must have the places {question}"),
+    ([*ASK, "--answer", "A.", "--in-flight", "2"], "are for a file"),
+    (["check", "--input-path", "tower.txt"], "give both --input-path IN and --output-path OUT"),
+    ([*ASK, "--input-path", "tower.txt", "--output-path", "o"], "leave --question"),
+    (["check", "--input-path", "missing", "--output-path", "o"], "missing is no file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
+def test_a_mistake_is_one_line_that_says_what_to_do(run: Run, arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "") and message in result.err
+    assert result.err.startswith("haluagent: ") and len(result.err.splitlines()) == 1

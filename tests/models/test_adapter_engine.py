@@ -1,0 +1,85 @@
+"""The adapter that comes with the package, on the real engine."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from haluagent import HaluAgent
+from haluagent.models import EmbeddedModel
+from haluagent.protocols import Message
+from haluagent.tooling import turn_format
+from haluagent.types import Language
+
+ITEMS: list[tuple[Language, str, str, str | None]] = [
+    ("en", "Who painted the ceiling of the town hall?", "Anna Berg painted it in 1911. Her brother helped her. Hope this helps!", None),
+    ("en", "A box holds 12 pens. How many pens are in 7 boxes?", "7 boxes hold 12 * 7 = 84 pens. So the answer is 84.", None),
+    ("en", "When did the mill close?", "The mill closed in 1974. It had 40 workers.", "The mill closed in 1974, with 52 workers."),
+    ("zh", "镇上的桥是谁设计的？", "桥是林远设计的。他还设计了车站。希望对您有帮助！", None),
+    ("zh", "一箱有12支笔，7箱一共有多少支？", "7箱一共有12×7=84支。所以答案是84。", None),
+    ("zh", "磨坊是哪一年关闭的？", "磨坊在1974年关闭。当时有40名工人。", "磨坊于1974年关闭，当时有52名工人。"),
+]
+
+
+def openings(recorder: Any, search: Any) -> list[list[Message]]:
+    """The first turns of the branches of the items, as the agent puts them to a model."""
+    with HaluAgent(recorder, search=search, sandbox=None, reflect=False) as agent:
+        for language, question, response, reference in ITEMS:
+            agent.detect(question, response, reference, language)
+    turns = [messages for messages in recorder.seen if [one["role"] for one in messages] == ["system", "user"]]
+    return list({one[1]["content"]: one for one in turns if offered(one)}.values())
+
+
+def offered(messages: list[Message]) -> list[str]:
+    """The tools that the last line of a conversation names; none where it is no turn."""
+    last = messages[-1]["content"].rpartition("\n")[2]
+    for mark, between in (("Offered here: ", ", "), ("这里可用：", "、")):
+        if last.startswith(mark):
+            return last.removeprefix(mark).split(between)
+    return []
+
+
+@pytest.mark.engine
+def test_the_default_model_is_taught(engine_model: Any) -> None:
+    assert engine_model.name.endswith("+haluagent-2")
+    assert {"calculator", "match", "web_search"} <= engine_model.taught
+
+
+@pytest.mark.engine
+def test_turns_need_no_grammar_to_be_calls(scripted: Any, empty_search: Any, engine_model: Any) -> None:
+    """The base model without examples writes prose here; what was taught is a thought and a call of a tool that is offered."""
+    recorder = scripted(lambda messages: "ACTION: get_answer()", choose=0.5)
+    recorder.taught = engine_model.taught
+    conversations = openings(recorder, empty_search)
+
+    async def turns(model: Any, most: int) -> list[str]:
+        stop = ["\n" + mark.strip() for mark in turn_format.OBSERVATION.values()]
+        written = [await model.generate(messages, stop=stop, max_tokens=120) for messages in conversations[:most]]
+        return [generation.text for generation in written]
+
+    taught = asyncio.run(turns(engine_model, len(conversations)))
+    assert len(taught) > 9
+    for text, messages in zip(taught, conversations, strict=True):
+        assert turn_format.parse(text).call.name in offered(messages), "\n".join([messages[-1]["content"], text])
+        assert text.count("\n") == 1
+    base = asyncio.run(turns(engine_model.untaught(), 3))  # they are long
+    assert sum(one != other for one, other in zip(taught, base, strict=False)) > 1
+    assert sum(map(len, taught[:3])) < sum(map(len, base))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("language", "question", "reference", "right", "wrong"),
+    [
+        ("en", "Who built Harlow Tower?", "Harlow Tower was built by Mary Ellis, paid by John Carrick.", "Mary Ellis", "John Carrick"),
+        ("zh", "高塔是谁建造的？", "高塔由李明建造，王强出资。", "是李明建造的。", "是王强建造的。"),
+    ],
+)
+def test_a_right_answer_is_supported_and_a_wrong_one_is_not(
+    engine_model: EmbeddedModel, language: Language, question: str, reference: str, right: str, wrong: str
+) -> None:
+    """The wrong one is another name of the text."""
+    with HaluAgent(engine_model, search="none", sandbox="none") as agent:
+        assert agent.detect(question, right, reference, language).hallucination is False
+        doubted = agent.detect(question, wrong, reference, language)
+        assert doubted.hallucination is not False and doubted.score > 0.5

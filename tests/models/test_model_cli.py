@@ -1,0 +1,155 @@
+"""`haluagent model`: what it prints, what it starts, and what it says where something is missing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from haluagent.cli.model import app
+from haluagent.errors import ConfigError
+from haluagent.models.weights import catalogue
+
+PROGRAM = "import sys; from haluagent.cli.main import main; main()"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("VLLM", "API_KEY", "OFFLINE", "CONFIG"):
+        monkeypatch.delenv(f"HALUAGENT_{name}", raising=False)
+    monkeypatch.setenv("HALUAGENT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "models"
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def in_a_shell(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", PROGRAM, "model", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
+
+
+def install(cache: Path, name: str) -> Path:
+    place = cache / f"{name}.gguf"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(b"GGUF")
+    return place
+
+
+def program(folder: Path, name: str, script: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
+def test_list_says_what_is_here_and_what_is_the_default(cache: Path) -> None:
+    here = install(cache, "smollm2-135m-instruct-q4_1")
+    hub = install(cache, "hub/someone/small-GGUF/small")
+    lines = run("list").splitlines()
+    by_name = {line.split()[0]: line for line in lines}
+    default = by_name[catalogue.DEFAULT]
+    for part in ("(default)", "1,117 MB", "Apache-2.0", "zh, en", "not installed"):
+        assert part in default
+    assert str(here) in by_name["smollm2-135m-instruct-q4_1"]
+    assert str(hub) in by_name["hf:someone/small-GGUF/small.gguf"]
+
+
+def test_path_prints_the_path_and_nothing_else(cache: Path) -> None:
+    place = install(cache, catalogue.DEFAULT)
+    assert run("path") == f"{place}\n"
+
+
+def test_pull_of_what_is_here_prints_its_path(cache: Path) -> None:
+    place = install(cache, catalogue.DEFAULT)
+    assert run("pull") == f"{place}\n"
+
+
+def test_what_is_missing_is_the_users_to_get() -> None:
+    result = in_a_shell("path")
+    assert result.returncode == 2 and result.stdout == ""
+    assert f"run `haluagent model pull {catalogue.DEFAULT}`" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_options_for_a_hub_are_refused_elsewhere() -> None:
+    with pytest.raises(ConfigError, match="--sha256"):
+        run("pull", "--sha256", "0" * 64)
+
+
+def test_vllm_is_started_with_its_flags(tmp_path: Path) -> None:
+    bin = tmp_path / "bin"
+    vllm = program(bin, "vllm", 'echo "$@"; echo "key=$VLLM_API_KEY"')
+    program(bin, "nvidia-smi", "echo 'GPU 0: Some GPU'")
+    result = in_a_shell(
+        "serve", "--engine", "vllm", "--model", "org/model", "--port", "9000", "--lora", "mine=/lora", "--context",
+        "4096", "--max-lora-rank", "32", "--api-key", "secret", "--", "--dtype", "half",
+        PATH=f"{bin}:{os.environ['PATH']}",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    command, flags, key = result.stdout.splitlines()
+    assert flags == (
+        "serve org/model --host 127.0.0.1 --port 9000 --enable-prefix-caching --enable-prompt-tokens-details "
+        "--structured-outputs-config.backend auto --max-model-len 4096 --enable-lora --max-loras 1 "
+        "--lora-modules mine=/lora --max-lora-rank 32 --dtype half"
+    )
+    assert command == f"{vllm} {flags}" and key == "key=secret"
+
+
+def test_vllm_of_another_environment(tmp_path: Path) -> None:
+    vllm = program(tmp_path, "my-vllm", "exit 7")
+    program(tmp_path / "bin", "nvidia-smi", "echo 'GPU 0: Some GPU'")
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    assert in_a_shell("serve", "--engine", "vllm", "--model", "m", "--vllm-bin", str(vllm), PATH=path).returncode == 7
+    assert in_a_shell("serve", "--engine", "vllm", "--model", "m", HALUAGENT_VLLM=str(vllm), PATH=path).returncode == 7
+
+
+def test_without_vllm_or_without_a_gpu_one_line_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    without_vllm = in_a_shell("serve", "--engine", "vllm", "--model", "m", PATH=str(tmp_path / "empty"))
+    program(tmp_path / "bin", "vllm", "exit 0")
+    without_gpu = in_a_shell("serve", "--engine", "vllm", "--model", "m", PATH=str(tmp_path / "bin"))
+    for result, what in ((without_vllm, "pip install vllm"), (without_gpu, "NVIDIA GPU")):
+        assert result.returncode == 2 and what in result.stderr and "--engine llama.cpp" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_an_engine_cannot_do_is_said() -> None:
+    for arguments, complaint in (
+        (("--engine", "vllm"), "--model ID"),
+        (("--engine", "vllm", "--model", "m", "--lora", "/path"), "NAME=PATH"),
+        (("--max-lora-rank", "8"), "llama.cpp serves"),
+        (("--", "--dtype", "half"), "llama.cpp serves"),
+    ):
+        with pytest.raises(ConfigError, match=complaint):
+            run("serve", *arguments)
+
+
+@pytest.mark.engine
+def test_serve_answers_until_it_is_told_to_stop(engine_model: object, model_path: Path) -> None:
+    import httpx
+
+    command = [sys.executable, "-c", PROGRAM, "model", "serve", "--model", str(model_path), "--context", "512"]
+    process = subprocess.Popen([*command, "--parallel", "1", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        url = lines[1].split(" at ")[1].split(";")[0]
+        assert httpx.get(f"{url}/models", trust_env=False).json()["data"][0]["meta"]["n_ctx"] == 512
+    finally:
+        process.terminate()
+    assert process.wait() == 0
+
+
+@pytest.mark.engine
+def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "broken.gguf"
+    file.write_bytes(b"GGUF and nothing else")
+    result = in_a_shell("serve", "--model", str(file), "--port", "0")
+    assert result.returncode == 2 and "is it a GGUF file" in result.stderr

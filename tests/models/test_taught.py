@@ -1,0 +1,159 @@
+"""A model with an adapter: the tools read its calibration, and it is shown and completed less."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from haluagent.tools import default_registry
+from haluagent.tools.calculator.answer_check import check_answer
+from haluagent.tools.translate.comparison import Pair, likeness
+
+from haluagent import HaluAgent
+from haluagent.detection.check_worthiness import is_claim
+from haluagent.detection.decontextualisation import judged_as_it_is
+from haluagent.detection.limits import Budget, Limits, Meter
+from haluagent.detection.task import Task, make_task
+from haluagent.judging.found import Found, speaks_against
+from haluagent.judging.judge import Source, ask
+from haluagent.models.calibration import EMBEDDED, TAUGHT, Calibration
+from haluagent.protocols import SearchResult
+from haluagent.text.segment import split
+from haluagent.types import Language
+
+TOWER = "The tower stands in Bergen, near the sea."
+OTHER = EMBEDDED.model_copy(
+    update={
+        "claims": {"en": 5.0, "zh": 5.0},
+        "mentions": dict.fromkeys(EMBEDDED.mentions, 5.0),
+        "problem": EMBEDDED.problem.model_copy(update={"intercept": 9.0}),
+        "translation": {key: curve.model_copy(update={"intercept": -99.0}) for key, curve in EMBEDDED.translation.items()},
+    }
+)
+
+
+def model(scripted: Any, calibration: Calibration = TAUGHT, taught: frozenset[str] = frozenset(), **options: Any) -> Any:
+    made = scripted(**options)
+    made.calibration, made.taught = calibration, taught
+    return made
+
+
+def steady(probability: float) -> Any:
+    """The same belief in "yes", however the options stand."""
+    return lambda messages: probability if "A: yes" in messages[-1]["content"] else 1 - probability
+
+
+def task(made: Any, response: str, language: Language = "en", **options: Any) -> Task:
+    question = "Where does the tower stand?"
+    return make_task(question, response, TOWER, language, split(response), default_registry(), made, **options)
+
+
+# The tools -------------------------------------------------------------------------------------------------------
+
+
+def test_a_curve_is_that_of_the_model(scripted: Any, make_context: Any) -> None:
+    found = {}
+    for name, calibration in (("taught", TAUGHT), ("embedded", EMBEDDED)):
+        context = make_context("Where?", "Bergen is where it stands.", model=model(scripted, calibration, choose=steady(0.6)))
+        found[name] = asyncio.run(ask(context, context.sentences[0], TOWER, "statement")).supported
+    assert found["taught"] == pytest.approx(0.6), "its log-odds are taken as they are"
+    assert found["embedded"] > 0.9
+
+
+def test_an_answer_is_put_as_the_model_was_taught(scripted: Any, make_context: Any) -> None:
+    asked = []
+    for calibration in (TAUGHT, EMBEDDED):
+        made = model(scripted, calibration)
+        context = make_context("Where does it stand?", "It stands in Bergen.", model=made)
+        asyncio.run(ask(context, context.sentences[0], TOWER, "answer"))
+        asked.append(made.seen[0])
+        asyncio.run(ask(context, context.sentences[0], TOWER, "statement"))
+        assert (made.seen[2] == made.seen[0]) is (calibration is EMBEDDED)
+    assert asked[0] != asked[1]
+
+
+def test_the_other_constants_are_those_of_the_model(scripted: Any, make_context: Any) -> None:
+    """Thresholds that nothing passes, and intercepts that decide."""
+
+    def believing(messages: Any) -> float:
+        text = messages[-1]["content"]
+        return 0.1 if "A: no" in text or "A: a greeting" in text else 0.9
+
+    said = {}
+    for name, calibration in (("embedded", EMBEDDED), ("other", OTHER)):
+        made = model(scripted, calibration, say=lambda messages: "2+3", choose=believing)
+        meter = Meter(made, Budget(Limits()))
+        context = make_context("Where does the tower stand?", "The tower stands in Oslo.", model=meter)
+        source = Source("web_search", TOWER)
+        result = SearchResult(title="", url="u", snippet=TOWER)
+        passage = Found(result, source, (0, len(TOWER)), supported=0.1, window=TOWER, agrees=0.0)
+        problem = make_context("What are 2 and 3?", "They are 5.", model=meter)
+        pair = Pair("It rains.", "There is rain.", "en", "It rains.", back=False)
+        said[name] = (
+            asyncio.run(speaks_against(context, context.sentences[0], passage)),
+            asyncio.run(check_answer(problem)).label,
+            asyncio.run(likeness(meter, pair)) > 0.5,
+            asyncio.run(is_claim(task(made, "It stands."), split("It stands.")[0], meter)),
+        )
+    assert said == {"embedded": (True, "supported", True, True), "other": (False, "contradicted", False, False)}
+
+
+# What it is shown ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_examples_of_tools_that_it_knows(scripted: Any, language: Language) -> None:
+    response = "It stands in Bergen."
+    every = frozenset(item.name for item in default_registry())
+    plain, one, all_known = (
+        task(model(scripted, taught=frozenset(names)), response, language).system for names in ((), ("calculator",), every)
+    )
+    demos = [(item.name, demo) for item in default_registry() for demo in item.demos if demo.language == language]
+    shown = [(name, demo.observation) for name, demo in demos if name != "split_text"]
+    assert {name for name, _ in shown} >= {"calculator", "match"}
+    assert all(observation in plain for _, observation in shown)
+    assert all((observation in one) is (name != "calculator") for name, observation in shown)
+    assert not any(observation in all_known for _, observation in shown)
+    assert "calculator(" in one, "it is still on the list of tools"
+
+
+def test_the_single_transcript_keeps_its_examples(scripted: Any) -> None:
+    known = frozenset(item.name for item in default_registry())
+    systems = [task(model(scripted, taught=names), "It stands.", single_transcript=True).system for names in (known, frozenset())]
+    assert systems[0] == systems[1]
+
+
+# Completion ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("calibration", "taught", "response", "as_it_is"),
+    [
+        (TAUGHT, {"match"}, "Bergen.", True),
+        (TAUGHT, {"match"}, "There are two. It stands in Bergen.", False),
+        (TAUGHT, set(), "Bergen.", False),
+    ],
+)
+def test_one_sentence_is_judged_as_it_is_by_a_model_that_was_taught_so(
+    scripted: Any, calibration: Calibration, taught: set[str], response: str, as_it_is: bool, language: Language
+) -> None:
+    made = model(scripted, calibration, frozenset(taught))
+    meter = Meter(made, Budget(Limits()))
+    assert judged_as_it_is(task(made, response, language), meter) is as_it_is
+
+
+def test_where_answers_are_put_as_statements_they_are_completed(scripted: Any) -> None:
+    meter = Meter(model(scripted, EMBEDDED, frozenset({"match"})), Budget(Limits()))
+    assert [judged_as_it_is(task(meter, "Bergen.", language), meter) for language in ("en", "zh")] == [False, True]
+
+
+@pytest.mark.parametrize(("taught", "completed"), [((), "The tower stands in Bergen."), (("match",), None)])
+def test_a_detection_completes_what_it_must(scripted: Any, taught: tuple[str, ...], completed: str | None) -> None:
+    made = model(
+        scripted, TAUGHT, frozenset(taught),
+        say=lambda messages: f'ACTION: match(sentence={scripted.checked(messages)}, context="reference")',
+        free="The tower stands in Bergen.",
+    )  # fmt: skip
+    with HaluAgent(made, search="none", sandbox="none") as agent:
+        detection = agent.detect("Where does the tower stand?", "It stands in Bergen.", reference=TOWER)
+    assert detection.sentences[0].sentence.standalone == completed

@@ -1,0 +1,65 @@
+"""`import haluagent` is light, writes nothing, and comes from the installed wheel in CI."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+import haluagent
+
+HEAVY = ["torch", "vllm", "docker", "googleapiclient", "sympy", "xllamacpp", "numpy", "httpx", "transformers"]
+
+
+def run(code: str, tmp_path: Path) -> str:
+    environment = os.environ | {"HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_importing_loads_nothing_heavy_and_writes_nothing(tmp_path: Path) -> None:
+    code = f"import sys, json, haluagent; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+    assert json.loads(run(code, tmp_path)) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_importing_the_tools_loads_no_computer_algebra(tmp_path: Path) -> None:
+    code = "import sys; from haluagent.tools import default_registry; default_registry(); print('sympy' in sys.modules)"
+    assert run(code, tmp_path).strip() == "False"
+
+
+def test_python_started_in_a_checkout_works_too(tmp_path: Path) -> None:
+    """Python puts the current folder first, and there the package's rooms stand beside it."""
+    root = ROOT
+    code = (
+        "import haluagent.tools; from haluagent.prompts import render; "
+        "print(haluagent.__file__, render('opinion', 'en', question='q', claim='c')[:9])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    assert str(root / "haluagent") in done.stdout
+    assert "<question" in done.stdout
+
+
+def test_every_public_name_is_there() -> None:
+    for name in haluagent.__all__:
+        assert getattr(haluagent, name) is not None
+    with pytest.raises(AttributeError):
+        haluagent.no_such_name  # noqa: B018
+
+
+def test_tools_are_one_module_under_one_name(tmp_path: Path) -> None:
+    """A second import path would make a second registry."""
+    code = "import sys, haluagent.tools.match; print([n for n in sys.modules if n.split('.')[0] in ('tools', 'prompts')])"
+    assert run(code, tmp_path).strip() == "[]"
+
+
+@pytest.mark.skipif(os.environ.get("HALUAGENT_TEST_INSTALLED") != "1", reason="only where the wheel is installed")
+def test_the_installed_wheel_is_what_is_tested() -> None:
+    assert "site-packages" in haluagent.__file__
+    assert not (ROOT / "haluagent" / "__init__.py").samefile(haluagent.__file__)

@@ -1,0 +1,100 @@
+"""The server stops: what is under way is finished or told of it, and nothing new begins."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+from serving import TEXT, Held, Serving, http, stream, until
+
+from haluagent.server.settings import ServerSettings
+
+
+@pytest.fixture
+def held(scripted: Any) -> Held:
+    return Held(scripted)
+
+
+def test_what_is_under_way_is_finished_and_nothing_new_begins(held: Held) -> None:
+    with Serving(held.agent, ServerSettings(running=1, grace=20), [held]) as server:
+        found: list[list[dict[str, Any]]] = []
+        url = server.url + "/v1/detect"
+        threads = [threading.Thread(target=lambda: found.append(stream(url, TEXT))) for _ in range(2)]
+        for number, thread in enumerate(threads):
+            thread.start()
+            until(lambda n=number: server.app.state.workshop.queue.state() == (1, n))
+        server.stop()
+        until(lambda: server.app.state.workshop.stopping)
+        for path, method in (("/v1/detect", "POST"), ("/readyz", "GET")):
+            refused = http.request(method, server.url + path, json=TEXT)
+            assert refused.status_code == 503 and refused.json()["error"]["type"] == "stopping"
+        assert http.get(server.url + "/healthz").status_code == 200
+        held.go.set()
+        for thread in threads:
+            thread.join(10)
+        server.thread.join(10)
+        assert not server.thread.is_alive()
+    assert [events[-1]["kind"] for events in found] == ["answer", "answer"]
+    assert sorted(outcome.ending for outcome in held.outcomes) == ["done", "done", "stopping"]
+
+
+def test_what_takes_too_long_is_told_so(held: Held) -> None:
+    with Serving(held.agent, ServerSettings(running=2, waiting=1, grace=0.1), [held]) as server:
+        url = server.url + "/v1/detect"
+        found: dict[str, Any] = {}
+
+        def plain() -> None:
+            found["plain"] = http.post(url, json=TEXT)
+
+        threads = [
+            threading.Thread(target=plain),
+            threading.Thread(target=lambda: found.update(stream=stream(url, TEXT))),
+            threading.Thread(target=lambda: found.update(waiting=stream(url, TEXT))),
+        ]
+        for state, thread in zip(((1, 0), (2, 0), (2, 1)), threads, strict=True):
+            thread.start()
+            until(lambda s=state: server.app.state.workshop.queue.state() == s)
+        until(lambda: held.asked == 2)
+        began = time.monotonic()
+        server.stop()
+        for thread in threads:
+            thread.join(10)
+        assert time.monotonic() - began < 20
+    assert found["plain"].status_code == 503 and found["plain"].json()["error"]["type"] == "stopping"
+    assert [event["kind"] for event in found["waiting"]] == ["waiting", "error"]
+    for events in (found["stream"], found["waiting"]):
+        assert events[-1]["error"]["type"] == "stopping"
+    assert held.cancelled == 2 and [outcome.ending for outcome in held.outcomes] == ["stopping"] * 3
+
+
+def test_a_second_signal_ends_the_wait(held: Held) -> None:
+    with Serving(held.agent, ServerSettings(grace=60), [held]) as server:
+        found: list[list[dict[str, Any]]] = []
+        thread = threading.Thread(target=lambda: found.append(stream(server.url + "/v1/detect", TEXT)))
+        thread.start()
+        until(lambda: held.asked)
+        server.server.handle_exit(2, None)
+        until(lambda: server.app.state.workshop.stopping)
+        assert thread.is_alive()
+        server.server.handle_exit(2, None)
+        thread.join(10)
+        assert found[0][-1]["error"]["type"] == "stopping"
+
+
+def test_a_client_that_is_still_sending_does_not_hold_it_up(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    from haluagent.server import run
+
+    monkeypatch.setattr(run, "LEAVING", 0.3)
+    with Serving(held.agent, ServerSettings(grace=0.1)) as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as client:
+            length = len(json.dumps(TEXT))
+            head = f"POST /v1/detect HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+            client.sendall(head.encode() + b"{")
+            time.sleep(0.05)
+            server.stop()
+            server.thread.join(10)
+            assert not server.thread.is_alive()

@@ -1,0 +1,310 @@
+"""The calculator: checks the arithmetic a sentence states, or a formula against the number it states."""
+
+import asyncio
+import re
+from fractions import Fraction
+
+from haluagent.tools.calculator.answer_check import check_answer
+
+from haluagent.arithmetic.equations import Equation, find_equations
+from haluagent.arithmetic.expressions import Value, evaluate, solve
+from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
+from haluagent.arithmetic.notation import tokenize
+from haluagent.arithmetic.results import final_answer, stated_results
+from haluagent.arithmetic.unknowns import agrees, assigned, solved
+from haluagent.errors import FormatError, ToolError
+from haluagent.protocols import ToolContext
+from haluagent.text.dates import find_dates, find_durations
+from haluagent.text.lengths import length_requirement
+from haluagent.text.numbers import Number, find_numbers, matches, show
+from haluagent.text.words import words as content_words
+from haluagent.tooling.definition import tool
+from haluagent.tooling.tool import Demo
+from haluagent.types import Evidence, Label, Language, Sentence, Span, ToolResult
+
+__all__ = ["calculator", "final_answer", "stated_results"]
+
+STATED_CONFIDENCE = 0.97
+MATCH_CONFIDENCE = 0.75
+_QUANTITY = re.compile(
+    r"多少|几|(?<![要需请])求|计算|等于|how (?:many|much|long|far|old|tall|fast)|what (?:is|are|was|will)|"
+    r"\bcalculate\b|\bcompute\b|\bfind\b",
+    re.IGNORECASE,
+)
+_HOW_MANY = re.compile(r"多少|几(?![何乎])|\bwhat\b|how (?:many|much|long|far|old|tall|fast)", re.IGNORECASE)
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_FIGURE = re.compile(
+    r"半径|直径|边长|棱长|周长|面积|体积|容积|圆|正方|立方|"
+    r"\b(?:radius|diameter|circle|circumference|perimeter|area|volume|squared?|cube|sphere)\b",
+    re.IGNORECASE,
+)
+_SUM = re.compile(r"\d\s*[-+*/×÷]\s*\d")
+_TEXTS: dict[str, dict[Language, str]] = {
+    "wrong": {
+        "en": "{left} = {value}, but the response says {stated}",
+        "zh": "{left} = {value}，但回答写的是 {stated}",
+    },
+    "right": {"en": "{left} = {right} holds", "zh": "{left} = {right}，成立"},
+    "identity": {"en": "{left} is not {right}", "zh": "{left} 不等于 {right}"},
+    "match": {"en": "{formula} = {value}, as stated ({stated})", "zh": "{formula} = {value}，与所写的 {stated} 一致"},
+    "mismatch": {
+        "en": "{formula} = {value}, not {stated}; a formula of the model's own does not decide",
+        "zh": "{formula} = {value}，不是 {stated}；模型自己列的算式不足以判定",
+    },
+    "solution": {"en": "{equation} has the solution {value}, as stated", "zh": "{equation} 的解是 {value}，与所写一致"},
+    "no solution": {
+        "en": "{equation} has the solution {value}, but the response says {stated}",
+        "zh": "{equation} 的解是 {value}，但回答写的是 {stated}",
+    },
+    "traced": {"en": "{number} is the result in {name}", "zh": "{number} 是 {name} 的计算结果"},
+    "given": {"en": "{number} is given in the question", "zh": "{number} 是题目给出的"},
+    "no equation": {
+        "en": 'no equation here can be computed; give as formula how its number follows from those in the question',
+        "zh": '这里没有可以计算的等式；请用题目中的数字列出能得到该数的算式 formula',
+    },
+    "no number": {"en": "{name} states no number to compare with", "zh": "{name} 中没有可以比较的数字"},
+    "foreign": {
+        "en": "{number} is in neither the question nor the response; use only their numbers",
+        "zh": "{number} 既不在题目中也不在回答中；请只用其中的数字",
+    },
+    "no step": {
+        "en": "{formula} calculates nothing; write a formula such as 15*6",
+        "zh": "{formula} 没有计算任何东西；请写出算式，例如 15*6",
+    },
+}
+
+
+def _say(language: Language, key: str, **values: str) -> str:
+    return _TEXTS[key][language].format(**values)
+
+
+def is_problem(context: ToolContext) -> bool:
+    """Whether the question asks for one quantity that is calculated from its numbers alone. Days between dates are not
+    for the calculator, where several things are asked no single number answers, and where there is a reference the
+    answer may stand in it. One number is enough about a figure, where the response calculates with it."""
+    question = context.question
+    if context.reference is not None or length_requirement(question):
+        return False
+    asked = len(_HOW_MANY.findall(question)) or bool(_QUANTITY.search(question) or _SUM.search(question))
+    if asked != 1:
+        return False
+    given = {number.value for number in _plain_numbers(question)}
+    if len(given) != 1 or not _FIGURE.search(question):
+        return len(_plain_numbers(question)) >= 2
+    calculated = (find_numbers(equation.left) for equation in find_equations(context.response))
+    return any(number.value in given for numbers in calculated for number in numbers)
+
+
+def _plain_numbers(text: str) -> list[Number]:
+    """The numbers of a text that belong to no date and count no days."""
+    dates = [date.span for date in find_dates(text)]
+    taken = dates + [duration.span for duration in find_durations(text)] if dates else []
+    return [
+        number
+        for number in find_numbers(text)
+        if not any(a <= number.span[0] < b for a, b in taken) and not _YEAR.fullmatch(number.text)
+    ]
+
+
+def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
+    """A sentence that shows a calculation, or states a number in answer to a problem; the whole response where it
+    answers a problem and no sentence does that alone."""
+    if sentence.index:
+        return bool(find_equations(sentence.text)) or (is_problem(context) and bool(_plain_numbers(sentence.text)))
+    return is_problem(context) and bool(find_numbers(context.response)) and not _is_bare_answer(context)
+
+
+def _is_bare_answer(context: ToolContext) -> bool:
+    """Whether the response is one sentence that shows no calculation."""
+    return len(context.sentences) == 1 and not find_equations(context.response)
+
+
+@tool(
+    description={
+        "en": "Check arithmetic. calculator(sentence=S1) checks the equations written in S1; if it has none, "
+        "give a formula of the question's numbers that should result in its number.",
+        "zh": "检查计算。calculator(sentence=S1) 检查 S1 中写出的等式；"
+        "如果没有等式，再用题目中的数字写出应得到该数的算式 formula。",
+    },
+    demos=[
+        Demo(
+            language="en",
+            question="A crate holds 15 bottles. How many bottles are in 6 crates?",
+            response="6 crates hold 15 * 6 = 80 bottles.",
+            thought="it states a calculation",
+            call="calculator(sentence=S1)",
+            observation="15 * 6 = 90, but the response says 80",
+        ),
+        Demo(
+            language="zh",
+            question="一箱有15瓶水，6箱一共有多少瓶水？",
+            response="15×6=90，一共有90瓶水。",
+            thought="写出了算式，可以直接检查",
+            call="calculator(sentence=S1)",
+            observation="15×6 = 90，成立",
+        ),
+    ],
+    when=_can_decide,
+)
+async def calculator(context: ToolContext, sentence: Sentence, formula: str | None = None) -> ToolResult:
+    """Check the equations that `sentence` states, else where its numbers come from, else `formula` against them.
+
+    A stated equation that does not hold is `contradicted`, with its span in the response, whatever the formula says.
+    A number that another sentence calculates rightly, or that the question gives, is traced to it. A formula is the
+    model's own: where it gives the stated number that supports the sentence, where it does not nothing is decided.
+    The response as a whole, or a bare answer, is checked by working the problem out anew (`_answer_check`).
+    Confidence is 0.97 for a stated equation, 0.75 for a formula or a traced number.
+    Raises ToolError where there is nothing to calculate, FormatError for a number that is nowhere in the texts.
+    """
+    if sentence.index == 0 or (is_problem(context) and _is_bare_answer(context)):
+        return await check_answer(context)
+    return await asyncio.to_thread(_check, context, sentence, (formula or "").strip())
+
+
+def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
+    equations = find_equations(sentence.text)
+    wrong = [equation for equation in equations if equation.holds is False]
+    if wrong:
+        return _result("contradicted", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in wrong])
+    if checked := _solve_stated(context, sentence, equations):
+        return checked
+    right = [equation for equation in equations if equation.holds]
+    if right:
+        return _result("supported", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in right])
+    if not equations and (traced := _trace(context, sentence)):
+        return _result("supported", MATCH_CONFIDENCE, traced)
+    if not formula:
+        raise ToolError(_say(context.language, "no equation"))
+    return _check_formula(context, sentence, formula)
+
+
+def _result(label: Label, confidence: float, evidence: list[Evidence]) -> ToolResult:
+    shown = "; ".join(item.text for item in evidence)
+    return ToolResult(observation=shown, label=label, confidence=confidence, evidence=tuple(evidence))
+
+
+def _evidence(context: ToolContext, sentence: Sentence, equation: Equation) -> Evidence:
+    if equation.holds:
+        text = _say(context.language, "right", left=equation.left, right=equation.right)
+    elif equation.value is None:
+        text = _say(context.language, "identity", left=equation.left, right=equation.right)
+    else:
+        value = show(equation.value.number)
+        text = _say(context.language, "wrong", left=equation.computed, value=value, stated=equation.stated)
+    return Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
+
+
+def _moved(span: Span, offset: int) -> Span:
+    return span[0] + offset, span[1] + offset
+
+
+def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equation]) -> ToolResult | None:
+    """The label of a sentence with an equation whose unknown the response gives a value, from solving it."""
+    values = assigned(context.response)
+    for equation in equations:
+        known = solved(equation, values)
+        if known is None or not known[1]:
+            continue
+        number, found = known
+        key = "solution" if agrees(number, found) else "no solution"
+        text = _say(
+            context.language,
+            key,
+            equation=f"{equation.left} = {equation.right}",
+            value=", ".join(map(show, found)),
+            stated=number.text,
+        )
+        evidence = Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
+        return _result("supported" if key == "solution" else "contradicted", STATED_CONFIDENCE, [evidence])
+    return None
+
+
+def _calculates_rightly(text: str) -> bool:
+    """Whether a text shows an equation that holds, and none that does not."""
+    held = [equation.holds for equation in find_equations(text)]
+    return True in held and False not in held
+
+
+def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
+    """Where every number of the sentence comes from: rightly calculated in another sentence, or given by the question
+    (alone that is enough only where the sentence is not the answer). Empty where one comes from nowhere."""
+    calculated = {
+        number.value: (_moved(number.span, other.span[0]), other)
+        for other in context.sentences
+        if other.index != sentence.index and _calculates_rightly(other.text)
+        for number in stated_results(other.text)
+    } | _solutions(context, sentence)
+    given = {number.value: number for number in find_numbers(context.question)}
+    said = content_words(sentence.text)
+    if 2 * len(said & content_words(context.question)) < len(said):
+        given = {}  # it says something else with the question's numbers
+    answers = {number.span for number in final_answer(context.response)}
+    evidence = []
+    for number in find_numbers(sentence.text):
+        if number.value in calculated:
+            span, other = calculated[number.value]
+            text = _say(context.language, "traced", number=number.text, name=other.name)
+            evidence.append(Evidence(source="response", text=text, span=span))
+        elif number.value in given and _moved(number.span, sentence.span[0]) not in answers:
+            text = _say(context.language, "given", number=number.text)
+            evidence.append(Evidence(source="question", text=text, span=given[number.value].span))
+        else:
+            return []
+    return evidence
+
+
+def _solutions(context: ToolContext, sentence: Sentence) -> dict[Fraction, tuple[Span, Sentence]]:
+    """The values that unknowns are said to have and that another sentence's equation does give."""
+    values = assigned(context.response)
+    found = {}
+    for other in context.sentences:
+        for equation in find_equations(other.text) if other.index != sentence.index and values else ():
+            known = solved(equation, values)
+            if known and agrees(*known):
+                found[known[0].value] = (_moved(equation.span, other.span[0]), other)
+    return found
+
+
+def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
+    stated, offset = stated_results(sentence.text) or find_numbers(sentence.text), sentence.span[0]
+    if not stated:
+        raise ToolError(_say(context.language, "no number", name=sentence.name))
+    calculated, values = _values(context, formula)
+    _refuse_foreign_numbers(context, calculated)
+    pairs = [(value, number) for value in values for number in stated if matches(value.number, number)]
+    value, number = pairs[0] if pairs else (values[0], stated[-1])
+    text = _say(
+        context.language,
+        "match" if pairs else "mismatch",
+        formula=calculated,
+        value=show(value.number),
+        stated=number.text,
+    )
+    evidence = Evidence(source="calculator", text=text, span=_moved(number.span, offset))
+    if pairs:
+        return _result("supported", MATCH_CONFIDENCE, [evidence])
+    return ToolResult(observation=text)
+
+
+def _values(context: ToolContext, formula: str) -> tuple[str, list[Value]]:
+    """What was calculated, and its values: several where an equation has several solutions."""
+    tokens = tokenize(formula)
+    if not any(token.kind in ("operator", "function", "root", "fraction", "factorial", "pi") for token in tokens):
+        raise FormatError(_say(context.language, "no step", formula=formula[:40]))
+    places = [token.span for token in tokens if token.kind == "equals"]
+    if not places:
+        return formula, [evaluate(formula)]
+    if any(token.kind == "unknown" for token in tokens):
+        return formula, solve(formula)
+    # 15 * 6 = 90 without an unknown: the model wrote the result too; what counts is what it calculated.
+    sides = [formula[: places[0][0]].strip(), formula[places[0][1] :].strip()]
+    calculated = next((side for side in sides if any(token.kind == "operator" for token in tokenize(side))), sides[0])
+    return calculated, [evaluate(calculated)]
+
+
+def _refuse_foreign_numbers(context: ToolContext, formula: str) -> None:
+    """Raise FormatError where the formula has a number that no text of this detection has: the model made it up."""
+    texts = [context.question, context.response, context.reference or ""]
+    texts += [item.text for entry in context.memory for item in entry.evidence]
+    for number in foreign_numbers(formula, texts, USUAL_CONSTANTS):
+        raise FormatError(_say(context.language, "foreign", number=number.text))

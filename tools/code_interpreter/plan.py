@@ -1,0 +1,239 @@
+"""What is to be run for one version of the code in a response, and which tests there are for it."""
+
+import ast
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from haluagent.tools.code_interpreter.examples import Example, called, calls
+from haluagent.tools.code_interpreter.output import Stated, stated_outputs
+from haluagent.tools.code_interpreter.parts import CodeLine, Function, Part, is_stub
+from haluagent.tools.code_interpreter.program import Program, tested, whole
+from haluagent.tools.code_interpreter.samples import Sample, as_example, given_values, samples
+from haluagent.tools.code_interpreter.sessions import sessions
+from haluagent.tools.code_interpreter.tests import counted, is_test_function, takes, tests_alone, uncalled
+
+from haluagent.text.code_blocks import CodeBlock
+from haluagent.text.code_classifier import parse
+
+_READS_INPUT = re.compile(r"\binput\(|\bsys\.stdin\b")
+_READS_OTHERWISE = re.compile(r"\bopen\(0|/dev/stdin|\bos\.read\(|\bfileinput\b")  # cannot be given anything
+
+
+@dataclass
+class Tests:
+    """Lines that test a program, after `parts` that they need beside it. `examples[i]` is what line i is from, if it is
+    from an example."""
+
+    parts: list[Part] = field(default_factory=list)
+    lines: list[CodeLine] = field(default_factory=list)
+    examples: list[Example | None] = field(default_factory=list)
+
+    def add(self, line: str, example: Example | None = None, in_response: bool = False) -> None:
+        for text in line.split("\n"):
+            self.lines.append(CodeLine(text, example.span if in_response and example else None))
+            self.examples.append(example)
+
+    def program(self, parts: Sequence[Part]) -> Program:
+        return tested([*parts, *self.parts], self.lines)
+
+    def example(self, program: Program, number: int | None) -> Example | None:
+        """The example that a line of `program` is from. Behind the tests there is one more line."""
+        index = (number or 0) - len(program.lines) + len(self.lines)
+        return self.examples[index] if 0 <= index < len(self.examples) else None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One version of the code, `parts`, and its tests. `asserts` are those that the code runs by itself, `own` the tests
+    of the response that it does not, `given` those of the question, `samples` the question's inputs for a program that
+    reads. `renamed` is the name of a function in the question and in the response."""
+
+    parts: list[Part]
+    stated: list[Stated]
+    asserts: int
+    own: Tests
+    given: Tests
+    samples: list[Sample]
+    renamed: tuple[str, str] | None
+
+    @property
+    def has_tests(self) -> bool:
+        return bool(self.own.lines or self.given.lines or self.samples or self.asserts or self.stated)
+
+    def program(self, without: Sequence[ast.stmt] = ()) -> Program:
+        """The code as it stands, each output that is stated between marks."""
+        statements = [one.statement for one in self.stated if one.statement is not None]
+        return whole(self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without)
+
+    def place(self, stated: Stated) -> int:
+        """The number of the marks around an output that is stated."""
+        return sorted(self.stated, key=lambda one: one.statement is None).index(stated) + 1
+
+    def with_input(self, sample: Sample) -> Program:
+        return whole(self.parts, stdin=sample.input + "\n")
+
+
+def make_plan(
+    parts: list[Part],
+    rivals: Sequence[Part],
+    given: Sequence[Part],
+    question: str,
+    response: str,
+    blocks: Sequence[CodeBlock],
+) -> Plan:
+    """Everything that tests a program, found without running it. `rivals` are the parts of the response of which there
+    are several versions, `given` is the code of the question."""
+    code = _Code.of(parts)
+    examples, renamed = _given_examples(question, code)
+    aliases = [*code.aliases, *([f"{renamed[0]} = {renamed[1]}"] if renamed else [])]
+    apart_from = {(example.source, example.wanted) for example in examples}
+    own = _read(response, _told(response, blocks, parts), code.names, code.known, apart_from)
+    own = [one for one in own if _is_about(one, parts, rivals) and _fits(one, code.functions)]
+    test_parts = [tests for part in given if (tests := tests_alone(part))]
+    program = [*parts, *test_parts]
+    return Plan(
+        parts=parts,
+        stated=stated_outputs(response, blocks, parts),
+        asserts=sum(1 for part in parts for _ in counted(part, parts)),
+        own=_tests(aliases, [], [call for part in parts for call in uncalled(part, parts, question)], own, True),
+        given=_tests(aliases, test_parts, [call for part in test_parts for call in uncalled(part, program, question)], examples),
+        samples=samples(question) if code.reads and not _READS_OTHERWISE.search(code.text) else [],
+        renamed=renamed,
+    )
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What the parts of a program offer to examples: the functions of the response and the methods of its `class
+    Solution`, which `aliases` let be called by their names, the `names` of both and of its classes, and all that is
+    `known` to an expression beside them."""
+
+    text: str
+    functions: dict[str, Function]
+    methods: dict[str, Function]
+    names: list[str]
+    known: set[str]
+    aliases: list[str]
+
+    @classmethod
+    def of(cls, parts: Sequence[Part]) -> "_Code":
+        answered = [part for part in parts if part.block]
+        every = [item for part in answered for item in part.functions.items()]
+        functions = {name: node for name, node in every if name != "main" and not is_test_function(name)}
+        methods, aliases = _methods_of_solution(answered)
+        names = [*functions, *methods, *(name for part in answered for name in part.classes)]
+        known = {name for part in parts for name in part.public}
+        return cls("\n".join(part.code for part in parts), functions, methods, names, known, aliases)
+
+    @property
+    def reads(self) -> bool:
+        return bool(_READS_INPUT.search(self.text))
+
+
+def _given_examples(question: str, code: _Code) -> tuple[list[Example], tuple[str, str] | None]:
+    """The examples of the question, and the name of the function there and here, where it has another one."""
+    renamed = None
+    examples = _read(question, question, code.names, code.known)
+    if not examples and (renamed := _renamed(question, code.functions | code.methods, code.known)):
+        examples = _read(question, question, [renamed[0]], code.known)
+    if not code.reads:
+        pairs = [*samples(question), *given_values(question)]
+        examples += _from_samples(pairs, code.functions, code.methods, question)
+    return examples, renamed
+
+
+def _tests(
+    aliases: Sequence[str], parts: list[Part], lines: Sequence[str], examples: Sequence[Example], in_response: bool = False
+) -> Tests:
+    tests = Tests(parts)
+    if lines or any(example.kind != "run" for example in examples):
+        for line in (*aliases, *lines):
+            tests.add(line)
+        for example in examples:
+            tests.add(example.line, example, in_response)
+    return tests
+
+
+def _read(
+    text: str, told: str, names: Sequence[str], known: Collection[str], apart_from: Collection[tuple[str, str]] = ()
+) -> list[Example]:
+    """The examples of a text: its transcripts, whose steps belong together, and those in the part of it that is `told`.
+    What is said of expressions `apart_from` is left out."""
+    steps = sessions(text, names, known)
+    if all((step.source, step.wanted) in apart_from for step in steps if step.kind != "run"):
+        steps = []
+    seen = {*apart_from, *((step.source, step.wanted) for step in steps)}
+    return [*steps, *(example for example in calls(told, names, known) if (example.source, example.wanted) not in seen)]
+
+
+def _is_about(example: Example, parts: Sequence[Part], rivals: Sequence[Part]) -> bool:
+    """Whether an example in the response is about this version: it stands in it or after it, before another one."""
+    before = [part for part in rivals if part.block and part.block[0] <= example.span[0]]
+    return not before or max(before, key=lambda part: part.block or (0, 0)) in parts
+
+
+def _fits(example: Example, functions: dict[str, Function]) -> bool:
+    """Whether what is said of a call has the arguments of one: `f()` in a sentence may only name the function."""
+    tree = parse(example.source).body[0]
+    call = tree.value if isinstance(tree, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in functions:
+        return True
+    return takes(functions[call.func.id], call)
+
+
+def _told(response: str, blocks: Sequence[CodeBlock], parts: Sequence[Part]) -> str:
+    """The response without its code, but with the docstrings in it; everything is at its place."""
+    kept = [" " if character != "\n" else "\n" for character in response]
+    at = 0
+    for start, end in [*(block.span for block in blocks), (len(response), len(response))]:
+        kept[at:start] = response[at:start]
+        at = end
+    for part in parts:
+        for node in ast.walk(part.tree):
+            if isinstance(node, (Function, ast.ClassDef)) and ast.get_docstring(node, clean=False) is not None:
+                for line in part.lines[node.body[0].lineno - 1 : node.body[0].end_lineno]:
+                    if line.span:
+                        kept[slice(*line.span)] = response[slice(*line.span)]
+    return "".join(kept)
+
+
+def _methods_of_solution(parts: Sequence[Part]) -> tuple[dict[str, Function], list[str]]:
+    """The methods of `class Solution` that can be called from outside, and lines that let them be called by their names,
+    each time on a new object."""
+    methods: dict[str, Function] = {}
+    for part in parts:
+        for node in part.classes["Solution"].body if "Solution" in part.classes else []:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and not node.decorator_list:
+                methods[node.name] = node
+    lines = [f"{name} = lambda *values, **words: Solution().{name}(*values, **words)" for name in methods]
+    return methods, lines
+
+
+def _renamed(question: str, functions: dict[str, Function], known: Collection[str]) -> tuple[str, str] | None:
+    """The name that the question's examples have for the one function of a response, where that has another name and
+    takes what they give."""
+    if len(functions) != 1:
+        return None
+    ((own, node),) = functions.items()
+    bound = bool(node.args.args) and node.args.args[0].arg == "self"
+    names: dict[str, bool] = {}
+    for name, call in called(question):
+        call.args = [*([ast.Constant(None)] * bound), *call.args]
+        names[name] = names.get(name, True) and takes(node, call)
+    fitting = [name for name, fits in names.items() if fits and name not in known]
+    return (fitting[0], own) if len(names) == 1 and fitting and not is_stub(node) else None
+
+
+def _from_samples(
+    inputs: Sequence[Sample], functions: dict[str, Function], methods: dict[str, Function], question: str
+) -> list[Example]:
+    """The question's inputs and outputs as examples of the one function they can be meant for."""
+    candidates = functions | methods
+    if len(candidates) > 1:
+        candidates = {name: node for name, node in candidates.items() if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)}
+    if len(candidates) != 1:
+        return []
+    ((name, node),) = candidates.items()
+    found = [as_example(sample, name, node, bound=name in methods) for sample in inputs]
+    return [example for example in found if example is not None]

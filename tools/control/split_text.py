@@ -1,0 +1,36 @@
+"""`split_text`: the sentences of the response. The first thing every detection does."""
+
+from haluagent.protocols import ToolContext
+from haluagent.tooling.definition import tool
+from haluagent.tooling.tool import Demo
+from haluagent.types import ToolResult
+
+
+@tool(
+    description={
+        "en": "cuts the response into sentences S1, S2, … that are checked one by one",
+        "zh": "把回复切成句子 S1、S2……，以便逐句核查",
+    },
+    demos=(
+        Demo(
+            language="en",
+            question="Which rivers meet in Passau?",
+            response="The Inn and the Ilz join the Danube there. It is called the city of three rivers.",
+            thought="the response is not split yet",
+            call="split_text()",
+            observation="[S1] The Inn and the Ilz join the Danube there.\n[S2] It is called the city of three rivers.",
+        ),
+        Demo(
+            language="zh",
+            question="哪些河流在重庆交汇？",
+            response="嘉陵江在重庆汇入长江。重庆因此被称为江城。",
+            thought="回复还没有切分",
+            call="split_text()",
+            observation="[S1] 嘉陵江在重庆汇入长江。\n[S2] 重庆因此被称为江城。",
+        ),
+    ),
+    system=True,
+)
+async def split_text(context: ToolContext) -> ToolResult:
+    """The sentences of the response, one line each; they were cut without a model, by `haluagent.text.segment.split`."""
+    return ToolResult(observation="\n".join(f"[{item.name}] {item.text}" for item in context.sentences))
