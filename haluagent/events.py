@@ -52,6 +52,4 @@ class Answered(Record):
     detection: Detection
 
 
-Event = Annotated[
-    Found | Thought | Action | Observation | Verdict | Revised | Answered, Field(discriminator="kind")
-]
+Event = Annotated[Found | Thought | Action | Observation | Verdict | Revised | Answered, Field(discriminator="kind")]

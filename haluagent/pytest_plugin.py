@@ -25,7 +25,10 @@ _running: list[pytest.Item] = []  # the test that is run, and around it those wh
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("haluagent")
-    for name, what in (("model", "the model that checks answers"), ("base-url", "the OpenAI-compatible endpoint that serves it")):
+    for name, what in (
+        ("model", "the model that checks answers"),
+        ("base-url", "the OpenAI-compatible endpoint that serves it"),
+    ):
         group.addoption(f"--haluagent-{name}", metavar="NAME" if name == "model" else "URL", help=what)
         parser.addini(f"haluagent_{name.replace('-', '_')}", help=what, default=None)
 
@@ -46,7 +49,9 @@ def haluagent_agent(request: pytest.FixtureRequest) -> "Iterator[HaluAgent]":
     from haluagent.agent import HaluAgent
 
     config = request.config
-    model, base_url = (config.getoption(name) or config.getini(name) or None for name in ("haluagent_model", "haluagent_base_url"))
+    model, base_url = (
+        config.getoption(name) or config.getini(name) or None for name in ("haluagent_model", "haluagent_base_url")
+    )
     with HaluAgent(model, base_url=base_url) as agent:
         yield agent
 

@@ -75,10 +75,18 @@ def make_context() -> Callable[..., ToolContext]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests with real parts run where HALUAGENT_TEST_<MARK>=1 says so; elsewhere they are left out, in sight."""
-    parts = {"engine": "the embedded model", "docker": "a Docker engine", "bubblewrap": "bubblewrap", "browser": "Chromium", "ray": "Ray"}
+    parts = {
+        "engine": "the embedded model",
+        "docker": "a Docker engine",
+        "bubblewrap": "bubblewrap",
+        "browser": "Chromium",
+        "ray": "Ray",
+    }
     parts["peers"] = "the peers of the benchmark"
     parts["train"] = "torch, transformers, trl and peft"
-    parts["integrations"] = "langchain-core, langgraph, llama-index-core, openai-agents, anthropic and opentelemetry-sdk"
+    parts["integrations"] = (
+        "langchain-core, langgraph, llama-index-core, openai-agents, anthropic and opentelemetry-sdk"
+    )
     for mark, part in parts.items():
         variable = f"HALUAGENT_TEST_{mark.upper()}"
         if os.environ.get(variable) == "1":

@@ -110,7 +110,9 @@ def run(
     async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> BatchRow:
         return await check(agent, parse(line), number, digest)
 
-    return run_lines(source, out, agents, BatchRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress)
+    return run_lines(
+        source, out, agents, BatchRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress
+    )
 
 
 def run_lines(
@@ -184,7 +186,9 @@ def _same(source: Path, out: Path, before: list[Finished]) -> None:
     found = {number: digest_of(line) for number, line in lines(source) if number in known} if known else {}
     for number, digest in known.items():
         if found.get(number) != digest:
-            raise ConfigError(f"line {number} of {source} is not the one that {out} holds: name another file for the results")
+            raise ConfigError(
+                f"line {number} of {source} is not the one that {out} holds: name another file for the results"
+            )
 
 
 def digest_of(line: str) -> str:

@@ -22,7 +22,9 @@ def iterate(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise ConfigError(f"{path}, line {number} is not JSON ({error}): name another file, or remove that line") from error
+                raise ConfigError(
+                    f"{path}, line {number} is not JSON ({error}): name another file, or remove that line"
+                ) from error
             if not isinstance(record, dict):
                 raise ConfigError(f"{path}, line {number} is not a JSON object: name another file, or remove that line")
             yield record

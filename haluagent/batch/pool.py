@@ -72,7 +72,9 @@ async def work(
         for agent in agents:
             await agent.aclose()
     if crew.again and not crew.ended:
-        raise ModelError(f"no endpoint answers any more: {crew.last_error}; what is done is kept, and the same again goes on from there")
+        raise ModelError(
+            f"no endpoint answers any more: {crew.last_error}; what is done is kept, and the same again goes on from there"
+        )
     return crew.ended
 
 

@@ -67,7 +67,9 @@ def written() -> list[WrittenRun]:
     return [WrittenRun.model_validate(fields | {"run": parse(fields["run"], fields["id"])}) for fields in given]
 
 
-def measure(agent: HaluAgent, out: Path, *, probes: bool = True, progress: Callable[[str], None] = print) -> list[RunRow]:
+def measure(
+    agent: HaluAgent, out: Path, *, probes: bool = True, progress: Callable[[str], None] = print
+) -> list[RunRow]:
     """Check the runs that `out` does not hold yet and append what was found, one JSON line each; all rows of the file.
 
     Raises ConfigError where `out` holds those of another model or other lines, ModelError where the endpoint failed.
@@ -77,7 +79,9 @@ def measure(agent: HaluAgent, out: Path, *, probes: bool = True, progress: Calla
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{out} holds a line that is no row of this measurement ({where}: {first['msg']}): name another file") from None
+        raise ConfigError(
+            f"{out} holds a line that is no row of this measurement ({where}: {first['msg']}): name another file"
+        ) from None
     if other := {row.model for row in rows} - {agent.model.name}:
         raise ConfigError(f"{out} holds reports of {', '.join(other)}: name another file for {agent.model.name}")
     missing = [one for one in written() if one.id not in {row.id for row in rows}]
@@ -113,7 +117,10 @@ def table(rows: Sequence[RunRow]) -> str:
     rest = [row for row in rows if not row.structural]
     clean, wrong = ([row for row in rest if row.wrong is value] for value in (False, True))
     lines = ["| what | figure |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in (*_of_calls(structural, clean), *_of_answers(clean, wrong), *_cost(rest))]
+    lines += [
+        f"| {name} | {value} |"
+        for name, value in (*_of_calls(structural, clean), *_of_answers(clean, wrong), *_cost(rest))
+    ]
     return "\n".join(lines)
 
 
@@ -132,7 +139,9 @@ def _of_answers(clean: Sequence[RunRow], wrong: Sequence[RunRow]) -> Figures:
         found.append((f"{action}: clean runs, wrong runs", ", ".join(counts)))
     labels = [row.wrong for row in (*clean, *wrong)]
     if len(set(labels)) == 2:
-        found.append(("AUROC of the overall score", f"{auroc(labels, [1 - row.score for row in (*clean, *wrong)]):.3f}"))
+        found.append(
+            ("AUROC of the overall score", f"{auroc(labels, [1 - row.score for row in (*clean, *wrong)]):.3f}")
+        )
         found.append(("AUROC of the plain prompt", f"{auroc(labels, [row.prompt for row in (*clean, *wrong)]):.3f}"))
     said = [_share(row.prompt > 0.5 for row in group) for group in (clean, wrong)]
     found.append(("fault by the plain prompt: clean runs, wrong runs", ", ".join(said)))

@@ -78,7 +78,9 @@ def read(path: Path) -> tuple[About, list[Row]]:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
-        raise ConfigError(f"{path} cannot be read ({error}): give the file that `haluagent bench run --out` wrote") from error
+        raise ConfigError(
+            f"{path} cannot be read ({error}): give the file that `haluagent bench run --out` wrote"
+        ) from error
     lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
     about: About | None = None
     rows: dict[tuple[str, str, str], Row] = {}

@@ -54,7 +54,12 @@ def _entry(entry: MemoryEntry) -> MemoryEntry:
     revised = entry.revised_from and entry.revised_from.model_copy(update={"reason": ""})
     sentence = entry.sentence.model_copy(update={"text": "", "standalone": None})
     return entry.model_copy(
-        update={"sentence": sentence, "reason": "", "revised_from": revised, "evidence": tuple(map(_evidence, entry.evidence))}
+        update={
+            "sentence": sentence,
+            "reason": "",
+            "revised_from": revised,
+            "evidence": tuple(map(_evidence, entry.evidence)),
+        }
     )
 
 

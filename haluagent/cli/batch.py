@@ -13,8 +13,12 @@ FAILED = 3
 
 @takes(*(name for name in SHARED if name != "concurrency"))
 def batch(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="JSON lines, each {question, response, reference?, id?}.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="JSON lines of results; continued if it exists.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="JSON lines, each {question, response, reference?, id?}.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="OUT", help="JSON lines of results; continued if it exists.")
+    ],
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check lines again that failed.")] = False,
@@ -55,7 +59,9 @@ def batch(
             source, out, agents, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
         )
     if ended:
-        typer.echo(f"stopped at {ended}: {done} of {total} lines are in {out}; the same command goes on from there", err=True)
+        typer.echo(
+            f"stopped at {ended}: {done} of {total} lines are in {out}; the same command goes on from there", err=True
+        )
     if failed:
         typer.echo(f"{failed} lines failed: see `error` in {out}; --retry-errors checks them again", err=True)
     raise typer.Exit(FAILED if ended or failed else 0)

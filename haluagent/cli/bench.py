@@ -22,8 +22,12 @@ UNFINISHED = 3
 app = typer.Typer(help="Measure the agent, and other detectors, on labelled sets.", no_args_is_help=True)
 app.command()(bench_calibrate.calibrate)
 
-Sets = Annotated[str, typer.Option(metavar="NAME[:N],…", help="Sets; NAME:N takes the first N items. See 'bench list'.")]
-Data = Annotated[Path | None, typer.Option(help="The directory with the files of the sets; without it they are fetched.")]
+Sets = Annotated[
+    str, typer.Option(metavar="NAME[:N],…", help="Sets; NAME:N takes the first N items. See 'bench list'.")
+]
+Data = Annotated[
+    Path | None, typer.Option(help="The directory with the files of the sets; without it they are fetched.")
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="The first N items of each set only.")]
 Out = Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON lines; continued if it exists.")]
 RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Judge items again that failed.")]
@@ -47,7 +51,9 @@ def run(
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
     retry_errors: RetryErrors = False,
-    item_budget: Annotated[int | None, typer.Option(min=1, help="Stop after so many judgements: an item by a method.")] = None,
+    item_budget: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many judgements: an item by a method.")
+    ] = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
     untaught: Annotated[
@@ -82,11 +88,15 @@ def run(
 def compare(
     datasets: Sets,
     out: Out,
-    peers: Annotated[str, typer.Option(help="Other detectors, separated by commas.")] = "lynx,refchecker,deepeval,selfcheckgpt",
+    peers: Annotated[
+        str, typer.Option(help="Other detectors, separated by commas.")
+    ] = "lynx,refchecker,deepeval,selfcheckgpt",
     data: Data = None,
     limit: Limit = None,
     retry_errors: RetryErrors = False,
-    install: Annotated[bool, typer.Option("--install", help="Make the peers' environments where they are missing.")] = False,
+    install: Annotated[
+        bool, typer.Option("--install", help="Make the peers' environments where they are missing.")
+    ] = False,
     *,
     wanted: AgentOptions,
 ) -> None:
@@ -113,7 +123,9 @@ def compare(
 @takes(*MODEL, sandbox="none", search="none")
 def runs(
     out: Out,
-    no_probes: Annotated[bool, typer.Option("--no-probes", help="Leave stage 3 out: no question is asked again.")] = False,
+    no_probes: Annotated[
+        bool, typer.Option("--no-probes", help="Leave stage 3 out: no question is asked again.")
+    ] = False,
     *,
     wanted: AgentOptions,
 ) -> None:

@@ -11,7 +11,9 @@ from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
 @takes(*MODEL)
 def calibrate(
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file of judgements, one JSON line a pair; continued if it exists.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file of judgements, one JSON line a pair; continued if it exists.")
+    ] = None,
     limit: Annotated[int, typer.Option(help="At most N pairs for each use and language.")] = 48,
     answers: Annotated[
         int | None, typer.Option(min=1, help="Judge answers to so many word problems instead, for the calculator.")

@@ -31,12 +31,14 @@ def check(
         ModeChoice, typer.Option(help="A scored choice; reasons, then the score; or claim by claim with tools.")
     ] = "fast",
     prompt_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The prompt that the model's publisher asks for, with --mode judge.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The prompt that the model's publisher asks for, with --mode judge."),
     ] = None,
     threshold: Annotated[float, typer.Option(min=0, max=1, help="FAIL above this probability.")] = 0.5,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     input_path: Annotated[
-        Path | None, typer.Option(metavar="IN", help="JSON lines, each {question, answer, document, id?}, instead of one answer.")
+        Path | None,
+        typer.Option(metavar="IN", help="JSON lines, each {question, answer, document, id?}, instead of one answer."),
     ] = None,
     output_path: Annotated[
         Path | None, typer.Option(metavar="OUT", help="JSON lines of results; continued if it exists.")
@@ -58,7 +60,9 @@ def check(
     how: dict[str, Any] = {"mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": lang}
     if input_path is None and output_path is None:
         if endpoint or in_flight or retry_errors:
-            raise ConfigError("--endpoint, --in-flight and --retry-errors are for a file: give --input-path and --output-path")
+            raise ConfigError(
+                "--endpoint, --in-flight and --retry-errors are for a file: give --input-path and --output-path"
+            )
         raise typer.Exit(_one(question, answer, document or [], how, wanted, as_json))
     if input_path is None or output_path is None:
         raise ConfigError("give both --input-path IN and --output-path OUT, or neither")
@@ -122,7 +126,13 @@ def report(found: "Faithfulness", documents: list[str], files: list[str]) -> "It
 
 
 def _file(
-    source: Path, out: Path, how: dict[str, Any], wanted: AgentOptions, endpoints: list[str], in_flight: int | None, again: bool
+    source: Path,
+    out: Path,
+    how: dict[str, Any],
+    wanted: AgentOptions,
+    endpoints: list[str],
+    in_flight: int | None,
+    again: bool,
 ) -> int:
     from haluagent.batch import files as batches
     from haluagent.checks.faithfulness import batch

@@ -19,9 +19,13 @@ app = typer.Typer(help="Take the claims out of responses and check them against 
 # Underscores are RefChecker's spelling.
 _In = Annotated[
     Path,
-    typer.Option("--input-path", "--input_path", metavar="IN", help="A JSON list of {response, question?, reference?, claims?}."),
+    typer.Option(
+        "--input-path", "--input_path", metavar="IN", help="A JSON list of {response, question?, reference?, claims?}."
+    ),
 ]
-_Out = Annotated[Path, typer.Option("--output-path", "--output_path", metavar="OUT", help="The same items with what was found.")]
+_Out = Annotated[
+    Path, typer.Option("--output-path", "--output_path", metavar="OUT", help="The same items with what was found.")
+]
 _Format = Annotated[
     Literal["sentence", "subsentence", "triplet"],
     typer.Option("--claim-format", "--claim_format", help="What a claim is, where they are extracted."),
@@ -34,10 +38,13 @@ _Aggregator = Annotated[
 ]
 _Checker = Annotated[
     Literal["choice", "joint", "nli"],
-    typer.Option("--checker", "--checker_name", help="A scored choice a claim, several claims a call, or an NLI model."),
+    typer.Option(
+        "--checker", "--checker_name", help="A scored choice a claim, several claims a call, or an NLI model."
+    ),
 ]
 _NliModel = Annotated[
-    str | None, typer.Option("--nli-model", metavar="DIR", help="The ONNX model of --checker nli: a directory, or OWNER/NAME.")
+    str | None,
+    typer.Option("--nli-model", metavar="DIR", help="The ONNX model of --checker nli: a directory, or OWNER/NAME."),
 ]
 _NoTools = Annotated[bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker too.")]
 _Language = Annotated[LanguageChoice, typer.Option("--lang", "--language", help="Language of the responses.")]
@@ -93,11 +100,21 @@ def _command(command: "Command") -> Callable[..., None]:
             show(len(done), len(items), "")
             bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
             ended = runs.run(
-                items, output_path, agents, task, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
+                items,
+                output_path,
+                agents,
+                task,
+                in_flight=at_once,
+                bounds=bounds,
+                again=retry_errors,
+                progress=progress,
             )
         if ended:
             kept = runs.partial(output_path)
-            typer.echo(f"stopped at {ended}: {len(done)} of {len(items)} items are in {kept}; the same command goes on", err=True)
+            typer.echo(
+                f"stopped at {ended}: {len(done)} of {len(items)} items are in {kept}; the same command goes on",
+                err=True,
+            )
             raise typer.Exit(FAILED)
         typer.echo(file.summary(file.objects(output_path)))
         if failed := sum(done.values()):

@@ -42,13 +42,19 @@ Concurrency = Annotated[int | None, typer.Option(min=1, help="Sentences checked 
 NoReflect = Annotated[bool, typer.Option("--no-reflect", help="Keep the first labels: no reflection.")]
 SandboxOption = Annotated[SandboxChoice, typer.Option("--sandbox", help="Where code in a response is run.")]
 SearchOption = Annotated[
-    str, typer.Option("--search", help="local, searxng, mediawiki, google, serper, none; auto: what is configured, else local.")
+    str,
+    typer.Option(
+        "--search", help="local, searxng, mediawiki, google, serper, none; auto: what is configured, else local."
+    ),
 ]
 IndexOption = Annotated[Path | None, typer.Option("--index", metavar="FILE", help="The local index to search.")]
 FetchPages = Annotated[bool, typer.Option("--fetch-pages", help="Read the pages that an online search finds.")]
-MaxQueries = Annotated[int | None, typer.Option("--max-queries", min=0, help="Queries that an online search may be sent.")]
+MaxQueries = Annotated[
+    int | None, typer.Option("--max-queries", min=0, help="Queries that an online search may be sent.")
+]
 ToolFiles = Annotated[
-    list[Path] | None, typer.Option("--tools", metavar="FILE", help="A Python file with tools. May be given several times.")
+    list[Path] | None,
+    typer.Option("--tools", metavar="FILE", help="A Python file with tools. May be given several times."),
 ]
 
 
@@ -123,7 +129,9 @@ def takes(*names: str, **otherwise: Any) -> Callable[[Callable[..., None]], Call
         written = signature(command, eval_str=True)
         own = [one for one in written.parameters.values() if one.name != "wanted"]
         shared = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=otherwise.get(name, SHARED[name][1]), annotation=SHARED[name][0])
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=otherwise.get(name, SHARED[name][1]), annotation=SHARED[name][0]
+            )
             for name in SHARED
             if name in names
         ]

@@ -28,13 +28,15 @@ def run(
     data: _Data,
     out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="Where the measured tasks are kept.")],
     kinds: Annotated[
-        str, typer.Option(metavar="LIST", help="Of original, missing_parameter, unmatched_tools, with commas between them.")
+        str,
+        typer.Option(metavar="LIST", help="Of original, missing_parameter, unmatched_tools, with commas between them."),
     ] = "original,missing_parameter,unmatched_tools",
     indecisive: Annotated[
         bool, typer.Option("--indecisive/--no-indecisive", help="Offer ChangeTools and TalkToUser beside the tools.")
     ] = True,
     grammar: Annotated[
-        bool, typer.Option("--grammar/--no-grammar", help="Hold the model to the tools' schemas, where the endpoint can.")
+        bool,
+        typer.Option("--grammar/--no-grammar", help="Hold the model to the tools' schemas, where the endpoint can."),
     ] = True,
     max_calls: Annotated[int, typer.Option(min=1, help="Calls that one task may take.")] = 6,
     temperature: Annotated[float, typer.Option(min=0.0, help="Of the model that uses the tools.")] = 0.0,
@@ -61,7 +63,9 @@ def run(
     from haluagent.cli.counting import counting
 
     tasks = read(data, _kinds(kinds))
-    settings = Settings(indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang)
+    settings = Settings(
+        indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang
+    )
     agents, at_once = make_agents(wanted, endpoint or [], in_flight)
     done = measure.finished(tasks, out, agents[0].model.name, settings)
     with counting() as show:
@@ -77,7 +81,9 @@ def run(
         )
     typer.echo(table(done.values()))
     if ended:
-        typer.echo(f"stopped at {ended}: {len(done)} of {len(tasks)} tasks are in {out}; the same command goes on", err=True)
+        typer.echo(
+            f"stopped at {ended}: {len(done)} of {len(tasks)} tasks are in {out}; the same command goes on", err=True
+        )
         raise typer.Exit(FAILED)
     if failed := sum(row.error is not None for row in done.values()):
         typer.echo(f"{failed} tasks failed: see `error` in {out}; --retry-errors does them again", err=True)
@@ -98,8 +104,13 @@ def report(
 @app.command("classify")
 @takes(*MODEL, sandbox="none", search="none")
 def classify(
-    files: Annotated[list[str], typer.Argument(metavar="RUN.json...", help="Recorded runs: JSON, or JSON lines; - is standard input.")],
-    source: Annotated[Source, typer.Option("--from", help="Whose form they have: ours, or what another library keeps.")] = "haluagent",
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN.json...", help="Recorded runs: JSON, or JSON lines; - is standard input."),
+    ],
+    source: Annotated[
+        Source, typer.Option("--from", help="Whose form they have: ours, or what another library keeps.")
+    ] = "haluagent",
     rules: Annotated[bool, typer.Option("--rules", help="By the rules alone. Needs no model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a run.")] = False,
     *,
@@ -132,9 +143,13 @@ def classify(
 
 @app.command("data")
 def data_rows(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="Runs over tasks that are not for measuring.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN.jsonl...", help="Runs over tasks that are not for measuring.")
+    ],
     sft: Annotated[Path | None, typer.Option("--sft", metavar="FILE", help="Where steps to copy are written.")] = None,
-    dpo: Annotated[Path | None, typer.Option("--dpo", metavar="FILE", help="Where steps of which one is better are written.")] = None,
+    dpo: Annotated[
+        Path | None, typer.Option("--dpo", metavar="FILE", help="Where steps of which one is better are written.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws the tasks whose steps are copied.")] = 0,
 ) -> None:
     """Write trajectories for `haluagent train` from measured runs, after Relign.
@@ -150,7 +165,10 @@ def data_rows(
     if sft is None and dpo is None:
         raise ConfigError("name --sft FILE, --dpo FILE, or both")
     rows = [row for path in runs for row in read(path)]
-    for path, steps in ((sft, lessons.good_steps(rows, seed) if sft else []), (dpo, lessons.ranked_steps(rows) if dpo else [])):
+    for path, steps in (
+        (sft, lessons.good_steps(rows, seed) if sft else []),
+        (dpo, lessons.ranked_steps(rows) if dpo else []),
+    ):
         if path is not None:
             count = write(path, (_trajectory(number, step) for number, step in enumerate(steps)))
             typer.echo(f"{count} steps in {path}")

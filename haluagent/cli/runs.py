@@ -33,15 +33,23 @@ def _runs() -> None:
 @takes(*MODEL, "max_tokens", "max_seconds", "concurrency", sandbox="none", search="none")
 def check(
     file: Annotated[str, typer.Argument(metavar="RUN.json", help="The recorded run; - is standard input.")],
-    source: Annotated[Source, typer.Option("--from", help="Whose form it has: ours, or what another library keeps.")] = "haluagent",
+    source: Annotated[
+        Source, typer.Option("--from", help="Whose form it has: ours, or what another library keeps.")
+    ] = "haluagent",
     task: Annotated[Task | None, typer.Option(help="What the answer is for, instead of what the run says.")] = None,
-    emit: Annotated[float | None, typer.Option(min=0, max=1, help="The overall score from which an answer may go out.")] = None,
+    emit: Annotated[
+        float | None, typer.Option(min=0, max=1, help="The overall score from which an answer may go out.")
+    ] = None,
     revise: Annotated[float | None, typer.Option(min=0, max=1, help="Below it a claim has to be revised.")] = None,
-    block: Annotated[float | None, typer.Option(min=0, max=1, help="Below it a critical claim blocks the answer.")] = None,
+    block: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Below it a critical claim blocks the answer.")
+    ] = None,
     base_rate: Annotated[
         float | None, typer.Option(min=0.01, max=0.99, help="The share of an answer's claims that are right as a rule.")
     ] = None,
-    calls_only: Annotated[bool, typer.Option("--calls-only", help="Check only the tool calls. Needs no model.")] = False,
+    calls_only: Annotated[
+        bool, typer.Option("--calls-only", help="Check only the tool calls. Needs no model.")
+    ] = False,
     no_probes: Annotated[bool, typer.Option("--no-probes", help="Do not ask about critical claims again.")] = False,
     audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
@@ -141,7 +149,9 @@ def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
             yield Line(("dim", place), ("", span.text), indent=6)
     for probe in report.consistency_probes:
         if diverges(probe):
-            yield Line(("yellow", f"asked again for {probe.original!r}: "), ("", " | ".join(probe.probe_answers)), indent=2)
+            yield Line(
+                ("yellow", f"asked again for {probe.original!r}: "), ("", " | ".join(probe.probe_answers)), indent=2
+            )
     yield from call_lines(report.tool_call_validations)
 
 
@@ -154,6 +164,10 @@ def call_lines(validations: "tuple[ToolCallValidation, ...]") -> "Iterator[Line]
     for item in validations:
         if item.status != "valid":
             style = "yellow" if item.status == "stale" else "red"
-            yield Line((style, item.status.replace("_", " ")), ("", f": {item.tool or 'a tool that was not offered'}"), indent=2)
+            yield Line(
+                (style, item.status.replace("_", " ")),
+                ("", f": {item.tool or 'a tool that was not offered'}"),
+                indent=2,
+            )
             for error in item.errors:
                 yield Line(("", error), indent=6)

@@ -21,7 +21,9 @@ TOKEN = "HALUAGENT_SERVER_TOKEN"
 
 @takes(*options.SHARED)
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")] = 8642,
     token_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"What requests have to bear is in this file; or in {TOKEN}.")
@@ -30,10 +32,13 @@ def serve(
         list[str] | None, typer.Option(metavar="URL", help="A site whose pages may ask. May be given several times.")
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name that the server is called by. May be given several times.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name that the server is called by. May be given several times."),
     ] = None,
     max_running: Annotated[int | None, typer.Option(min=1, help="Requests worked on at a time.")] = None,
-    max_waiting: Annotated[int, typer.Option(min=0, help="Requests that wait for their turn; more are turned away.")] = 256,
+    max_waiting: Annotated[
+        int, typer.Option(min=0, help="Requests that wait for their turn; more are turned away.")
+    ] = 256,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 2_000_000,
     max_text: Annotated[int, typer.Option(min=1, help="Characters of all texts of a request.")] = 400_000,
     deadline: Annotated[float, typer.Option(min=0.001, help="Seconds of work on one request.")] = 300.0,
@@ -83,11 +88,15 @@ def _token(file: Path | None) -> str | None:
     from haluagent.cli.inputs import read_text
     from haluagent.errors import ConfigError
 
-    place, token = (str(file), read_text(str(file)).strip()) if file is not None else (TOKEN, os.environ.get(TOKEN, "").strip())
+    place, token = (
+        (str(file), read_text(str(file)).strip()) if file is not None else (TOKEN, os.environ.get(TOKEN, "").strip())
+    )
     if not token and file is None:
         return None
     if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
-        raise ConfigError(f"the token in {place} is not 16 or more letters and digits: make one with `openssl rand -hex 32`")
+        raise ConfigError(
+            f"the token in {place} is not 16 or more letters and digits: make one with `openssl rand -hex 32`"
+        )
     return token
 
 

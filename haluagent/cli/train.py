@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Teach a model to be the agent.", no_args_is_help=True)
 
 Base = Annotated[str, typer.Option(help="A model of a hub, a directory, a GGUF file, or a name of 'model list'.")]
-Adapter = Annotated[Path | None, typer.Option(metavar="DIR", help="Go on from this adapter: the directory 'adapter' of a training.")]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Where the adapter goes; a training that is there is continued.")]
+Adapter = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Go on from this adapter: the directory 'adapter' of a training.")
+]
+Out = Annotated[
+    Path, typer.Option(metavar="DIR", help="Where the adapter goes; a training that is there is continued.")
+]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")]
 Minutes = Annotated[float | None, typer.Option(help="Stop after so many minutes, at a step.")]
 Seed = Annotated[int, typer.Option(help="For the order of the rows and the first weights of the adapter.")]
@@ -47,7 +51,9 @@ def sft(
     epochs: Epochs = None,
     max_tokens: MaxTokens = None,
     rows: Rows = None,
-    choice_weight: Annotated[float | None, typer.Option(help="Weight of a scored choice; 1 is that of a token.")] = None,
+    choice_weight: Annotated[
+        float | None, typer.Option(help="Weight of a scored choice; 1 is that of a token.")
+    ] = None,
     save_every: SaveEvery = None,
     gradient_checkpointing: Checkpointing = None,
 ) -> None:
@@ -106,9 +112,14 @@ def export(
     base: Annotated[str | None, typer.Option(help="What it was trained on, if that has moved.")] = None,
     name: Annotated[str | None, typer.Option(help="What the base is called elsewhere: a name on a hub.")] = None,
     check: Annotated[
-        str | None, typer.Option(metavar="WEIGHTS", help="Compare both forms, in llama.cpp on these weights: a GGUF file or a name.")
+        str | None,
+        typer.Option(
+            metavar="WEIGHTS", help="Compare both forms, in llama.cpp on these weights: a GGUF file or a name."
+        ),
     ] = None,
-    prompts: Annotated[Path | None, typer.Option(metavar="FILE", help="Trajectories whose prompts the check takes.")] = None,
+    prompts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Trajectories whose prompts the check takes.")
+    ] = None,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens of each answer in the check.")] = 32,
 ) -> None:
     """Write an adapter for vLLM and for the embedded engine, and check that both say the same."""

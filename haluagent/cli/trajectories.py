@@ -10,7 +10,9 @@ from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
 if TYPE_CHECKING:
     from haluagent.train.trajectories.records import Trajectory
 
-app = typer.Typer(help="Make trajectories to teach a model with: detections by a teacher, filtered.", no_args_is_help=True)
+app = typer.Typer(
+    help="Make trajectories to teach a model with: detections by a teacher, filtered.", no_args_is_help=True
+)
 
 _File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
 
@@ -20,16 +22,24 @@ _File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
 def build(
     out: Annotated[Path, typer.Option(help="The file of trajectories; continued if it exists.")],
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
-    items: Annotated[Path | None, typer.Option(help="A file of labelled items of your own instead (docs/trajectories.md).")] = None,
+    items: Annotated[
+        Path | None, typer.Option(help="A file of labelled items of your own instead (docs/trajectories.md).")
+    ] = None,
     teacher: Annotated[
         Literal["gold", "model"], typer.Option(help="gold: calls made from the gold labels; model: the model below.")
     ] = "gold",
     samples: Annotated[int, typer.Option(min=1, help="Samples an item; those after the first with --temperature.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = 0.7,
-    hint: Annotated[bool, typer.Option("--hint", help="Show the gold label to the teacher where no sample was right.")] = False,
+    hint: Annotated[
+        bool, typer.Option("--hint", help="Show the gold label to the teacher where no sample was right.")
+    ] = False,
     scale: Annotated[float, typer.Option(min=0.0, help="How many items of --data: 1 is about 2,500.")] = 1.0,
-    without: Annotated[list[str] | None, typer.Option(help="Leave this source out; may be given several times.")] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Take this source and no other; may be given several times.")] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Leave this source out; may be given several times.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Take this source and no other; may be given several times.")
+    ] = None,
     *,
     wanted: AgentOptions,
 ) -> None:
@@ -69,7 +79,9 @@ def build(
 def filter_(
     file: _File,
     out: Annotated[Path, typer.Option(help="The file to write: only what is right, made anew.")],
-    beyond: Annotated[Path | None, typer.Option(help="Leave out the groups of this file: they were taught before.")] = None,
+    beyond: Annotated[
+        Path | None, typer.Option(help="Leave out the groups of this file: they were taught before.")
+    ] = None,
 ) -> None:
     """Keep the trajectories whose calls are valid, whose format is right and whose verdict is the gold label."""
     from haluagent.errors import ConfigError
@@ -104,7 +116,9 @@ def stats_(file: _File) -> None:
 def show(
     file: _File,
     id: Annotated[str | None, typer.Option(help="The trajectory with this id; the first by default.")] = None,
-    prompts: Annotated[bool, typer.Option("--prompts", help="Show what was sent as well, not only what was said.")] = False,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Show what was sent as well, not only what was said.")
+    ] = False,
 ) -> None:
     """Show one trajectory: the item, and what the teacher said. What is taught is marked with a star."""
     from haluagent.errors import ConfigError
@@ -135,7 +149,9 @@ def _shown(one: "Trajectory", prompts: bool) -> str:
     if one.change:
         lines.append(f"changed ({one.change.kind}): {one.change.before} -> {one.change.after}")
     for call in one.calls:
-        lines.append(f"\n{'*' if call.learn else ' '} {call.prompt}{f' S{call.sentence}' if call.sentence is not None else ''}")
+        lines.append(
+            f"\n{'*' if call.learn else ' '} {call.prompt}{f' S{call.sentence}' if call.sentence is not None else ''}"
+        )
         if prompts:
             lines += [f"  [{message.role}] {message.content}" for message in call.messages]
         lines.append("  " + call.reply.replace("\n", "\n  "))

@@ -80,7 +80,9 @@ def consistency(passage: Passage, chance: random.Random) -> Two | None:
         right = altered(right, passage, chance) or right
     for one in chance.sample(sentences[:cut], cut):
         if wrong := altered(one, passage, chance):
-            return Two("next", passage.asked[0].question, right, wrong, before=_GAP[passage.language].join(sentences[:cut]))
+            return Two(
+                "next", passage.asked[0].question, right, wrong, before=_GAP[passage.language].join(sentences[:cut])
+            )
     return None
 
 
@@ -88,7 +90,9 @@ def premise(problem: Passage, chance: random.Random) -> Two | None:
     """A premise of a problem, repeated as it is or with another number; compared with the question."""
     clauses = [item.text for item in split(problem.text)[:-1]]
     if problem.language == "zh":
-        clauses = [f"{clause}。" for clause in re.split(r"[，。；]|(?<!\d)．|．(?!\d)", problem.text)[:-1] if len(clause) > 5]
+        clauses = [
+            f"{clause}。" for clause in re.split(r"[，。；]|(?<!\d)．|．(?!\d)", problem.text)[:-1] if len(clause) > 5
+        ]
     for clause in chance.sample(clauses, len(clauses)):
         wrong = perturbations.replace_number(clause, problem.text, chance)
         if wrong and not re.search("多少|几|how many", clause, re.IGNORECASE):
@@ -107,7 +111,11 @@ def answers_to(asked: Asked, passage: Passage, chance: random.Random) -> tuple[s
     question's answer, a published one, or the same with another number or name."""
     right, language = asked.right.strip().rstrip(".。"), passage.language
     kind = perturbations.asks(asked.question)
-    wrong = [other.right for other in passage.asked if other is not asked and kind and perturbations.asks(other.question) == kind]
+    wrong = [
+        other.right
+        for other in passage.asked
+        if other is not asked and kind and perturbations.asks(other.question) == kind
+    ]
     if _size(asked.wrong, language) <= SHORT >= _size(right, language):
         wrong.append(asked.wrong)
     if not any(wrong):

@@ -25,7 +25,12 @@ _KINDS: dict[Language, tuple[Callable[[random.Random], Looked], ...]] = {
 
 def make(seed: int = SEED) -> list[Pair]:
     """All pairs, those of one result in a row; the same ones for the same seed."""
-    return [pair for language, kinds in _KINDS.items() for number, kind in enumerate(kinds) for pair in _of(kind, language, number, seed)]
+    return [
+        pair
+        for language, kinds in _KINDS.items()
+        for number, kind in enumerate(kinds)
+        for pair in _of(kind, language, number, seed)
+    ]
 
 
 def _of(kind: Callable[[random.Random], Looked], language: Language, number: int, seed: int) -> Iterator[Pair]:
@@ -36,7 +41,9 @@ def _of(kind: Callable[[random.Random], Looked], language: Language, number: int
     call = ToolUse(id="c1", tool=looked.tool, arguments=looked.arguments, result=result)
     for wrong in (False, True):
         claims = [two[wrong] for two in looked.twos]
-        run = AgentRun(run_id=name, turns=(Turn(role="assistant", calls=(call,)),), answer="; ".join(claims), language=language)
+        run = AgentRun(
+            run_id=name, turns=(Turn(role="assistant", calls=(call,)),), answer="; ".join(claims), language=language
+        )
         evidence = evidence_of(run)
         explain(evidence, [Claim(content=claim) for claim in claims], run, "")
         for at, claim in enumerate(claims):

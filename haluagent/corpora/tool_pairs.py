@@ -49,16 +49,44 @@ _REQUESTS: dict[Language, dict[str, str]] = {
 # A text, values that follow from it, and values of the same kind that do not.
 _VALUES: dict[Language, tuple[tuple[str, dict[str, str], dict[str, str]], ...]] = {
     "en": (
-        ("I have leeks and two eggs left. What could I cook?", {"ingredients": "leek, egg"}, {"ingredients": "chicken, rice"}),
-        ("What are 250 Danish crowns in euros?", {"source": "DKK", "target": "EUR"}, {"source": "USD", "target": "GBP"}),
+        (
+            "I have leeks and two eggs left. What could I cook?",
+            {"ingredients": "leek, egg"},
+            {"ingredients": "chicken, rice"},
+        ),
+        (
+            "What are 250 Danish crowns in euros?",
+            {"source": "DKK", "target": "EUR"},
+            {"source": "USD", "target": "GBP"},
+        ),
         ("When is low tide in Husum on 3 May 2026?", {"date": "2026-05-03"}, {"date": "2025-11-17"}),
-        ("My ficus drops its leaves, how often should it get water?", {"plant": "Ficus benjamina"}, {"plant": "Monstera deliciosa"}),
+        (
+            "My ficus drops its leaves, how often should it get water?",
+            {"plant": "Ficus benjamina"},
+            {"plant": "Monstera deliciosa"},
+        ),
         ("Which books do I still have to bring back?", {"query": "borrowed books"}, {"member_id": "10024"}),
-        ("Are there open bugs in my project?", {"state": "open", "type": "bug"}, {"owner": "octocat", "repository": "hello-world"}),
+        (
+            "Are there open bugs in my project?",
+            {"state": "open", "type": "bug"},
+            {"owner": "octocat", "repository": "hello-world"},
+        ),
         ("Find me a dentist in the capital of Norway.", {"city": "Oslo"}, {"city": "Bergen"}),
-        ("Show me the first twenty runners of the women's race.", {"limit": "20", "gender": "female"}, {"limit": "500", "runner": "Ida"}),
-        ("How does that song about a lantern go, the one I like?", {"keyword": "lanterns"}, {"title": "Fireflies", "artist": "Owl City"}),
-        ("Which ferries leave Rostock after lunch?", {"from_time": "13:00"}, {"ship": "MS Helene", "booking": "RK-2210"}),
+        (
+            "Show me the first twenty runners of the women's race.",
+            {"limit": "20", "gender": "female"},
+            {"limit": "500", "runner": "Ida"},
+        ),
+        (
+            "How does that song about a lantern go, the one I like?",
+            {"keyword": "lanterns"},
+            {"title": "Fireflies", "artist": "Owl City"},
+        ),
+        (
+            "Which ferries leave Rostock after lunch?",
+            {"from_time": "13:00"},
+            {"ship": "MS Helene", "booking": "RK-2210"},
+        ),
     ),
     "zh": (
         ("冰箱里只剩韭葱和两个鸡蛋，能做什么菜？", {"ingredients": "韭葱,蛋"}, {"ingredients": "鸡肉,米饭"}),
@@ -66,7 +94,11 @@ _VALUES: dict[Language, tuple[tuple[str, dict[str, str], dict[str, str]], ...]] 
         ("胡苏姆2026年5月3日什么时候退潮？", {"date": "2026-05-03"}, {"date": "2025-11-17"}),
         ("我的榕树掉叶子，多久浇一次水？", {"plant": "Ficus"}, {"plant": "龟背竹"}),
         ("我还有哪些书没还？", {"query": "借阅的书"}, {"member_id": "10024"}),
-        ("我的项目里还有没解决的缺陷吗？", {"state": "open", "type": "bug"}, {"owner": "octocat", "repository": "hello-world"}),
+        (
+            "我的项目里还有没解决的缺陷吗？",
+            {"state": "open", "type": "bug"},
+            {"owner": "octocat", "repository": "hello-world"},
+        ),
         ("在挪威首都帮我找个牙医。", {"city": "奥斯陆"}, {"city": "卑尔根"}),
         ("列出女子组的前二十名。", {"limit": "20", "gender": "female"}, {"limit": "500", "runner": "林若溪"}),
         ("那首讲灯笼的歌怎么唱？", {"keyword": "灯笼歌"}, {"title": "萤火虫", "artist": "周子衿"}),

@@ -68,7 +68,7 @@ async def _complete(task: Task, sentence: Sentence, model: Meter) -> Sentence:
         sentence=clip(sentence.text, task.room // 4, task.count)[0],
     )
     generation = await model.generate(messages, stop=["\n"], max_tokens=COMPLETION_TOKENS)
-    written = generation.text.strip().strip("\"“”")
+    written = generation.text.strip().strip('"“”')
     if not adds_nothing(written, sentence.text, f"{task.question}\n{before}\n{sentence.text}"):
         return sentence
     return sentence.model_copy(update={"standalone": written})

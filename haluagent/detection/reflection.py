@@ -64,9 +64,7 @@ def look_globally(state: DetectionState) -> None:
         used = _rests_on(entry, wrong, response, question)
         if used is not None:
             number, earlier = used
-            reason = render(
-                "reason", state.task.language, kind="depends", detail=f"{number} ({earlier.sentence.name})"
-            )
+            reason = render("reason", state.task.language, kind="depends", detail=f"{number} ({earlier.sentence.name})")
             evidence = Evidence(source="response", text=earlier.sentence.text, span=earlier.sentence.span)
             entry = _revise(state, entry, "contradicted", reason, earlier.confidence * 0.9, (evidence,))
         if entry.label == "contradicted":
@@ -179,8 +177,6 @@ def _revise(
     confidence: float,
     evidence: tuple[Evidence, ...] = (),
 ) -> MemoryEntry:
-    revised = state.memory.revise(
-        entry.sentence.index, label, reason, confidence=confidence, evidence=evidence
-    )
+    revised = state.memory.revise(entry.sentence.index, label, reason, confidence=confidence, evidence=evidence)
     state.emit(Revised(entry=revised))
     return revised

@@ -97,7 +97,9 @@ class DetectionState:
         error: Exception | None = None
         context = self.context(model)
         try:
-            await asyncio.to_thread(check_provenance, self.registry[turn.call.name], turn.call, context, self.observations())
+            await asyncio.to_thread(
+                check_provenance, self.registry[turn.call.name], turn.call, context, self.observations()
+            )
             result = await self.registry.call(turn.call, context)
             self.read.extend(result.read)
         except (FormatError, ToolError) as problem:

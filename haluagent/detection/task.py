@@ -107,7 +107,9 @@ def make_task(
     return Task(question, response, language, sentences, reference, system, windows, room, model.count_tokens)
 
 
-def _windows(sentences: tuple[Sentence, ...], room: int, count: Callable[[str], int]) -> tuple[tuple[Sentence, ...], ...]:
+def _windows(
+    sentences: tuple[Sentence, ...], room: int, count: Callable[[str], int]
+) -> tuple[tuple[Sentence, ...], ...]:
     windows: list[list[Sentence]] = [[]]
     used = 0
     for sentence in sentences:

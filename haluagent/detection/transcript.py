@@ -54,7 +54,13 @@ async def transcript(state: DetectionState, model: Meter) -> Stop:
             rejected = call is not None
             state.keep(
                 Step(
-                    sentence=None, thought=thought, call=call, result=None, error=str(error), rejected=rejected, usage=generation.usage
+                    sentence=None,
+                    thought=thought,
+                    call=call,
+                    result=None,
+                    error=str(error),
+                    rejected=rejected,
+                    usage=generation.usage,
                 )
             )
             if format_errors > limits.format_errors:

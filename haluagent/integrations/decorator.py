@@ -28,7 +28,9 @@ def guarded(guard: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         name = getattr(function, "__name__", "the function")
         parameters = inspect.signature(function).parameters.values()
         if not any(one.name == "feedback" or one.kind is one.VAR_KEYWORD for one in parameters):
-            raise ConfigError(f"{name} has no parameter `feedback`: a guarded function gets what is to be revised there")
+            raise ConfigError(
+                f"{name} has no parameter `feedback`: a guarded function gets what is to be revised there"
+            )
 
         def same_run(run: Any, first: str | None) -> AgentRun:
             if not isinstance(run, AgentRun):

@@ -87,7 +87,9 @@ class HallucinationCheck(RunnableLambda[dict[str, Any], dict[str, Any]]):
         response = _text(item[answer_key])
         reference = next((_text(item[name]) for name in REFERENCE if item.get(name)), "")
         try:
-            detection = await self._agent.adetect(question, response, reference if reference.strip() else None, self._language)
+            detection = await self._agent.adetect(
+                question, response, reference if reference.strip() else None, self._language
+            )
         except ModelError as error:  # the engine did not start
             detection = Detection(
                 question=question, response=response, language="en", hallucination=None, score=0.5, sentences=(),
@@ -143,7 +145,9 @@ def _turn(state: Any) -> tuple[dict[str, Any], AIMessage]:
     asked = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=None)
     said = [m for m in messages[asked:] if isinstance(m, AIMessage) and _text(m).strip()] if asked is not None else []
     if asked is None or not said:
-        raise ConfigError("the state's messages hold no question with an answer: put the check after the node that answers")
+        raise ConfigError(
+            "the state's messages hold no question with an answer: put the check after the node that answers"
+        )
     answer = said[-1]
     read = [m for m in messages[: messages.index(answer)] if isinstance(m, ToolMessage) and m.status != "error"]
     reference = [_text(part) for part in (read, field("context")) if part]
@@ -161,7 +165,9 @@ def _key(item: Mapping[str, Any], names: Sequence[str]) -> str:
     for name in names:
         if item.get(name) is not None:
             return name
-    raise ConfigError(f"what is checked has no key {' or '.join(names)}, only: {', '.join(map(str, item)) or 'nothing'}")
+    raise ConfigError(
+        f"what is checked has no key {' or '.join(names)}, only: {', '.join(map(str, item)) or 'nothing'}"
+    )
 
 
 def _text(value: Any) -> str:

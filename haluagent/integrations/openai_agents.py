@@ -77,7 +77,10 @@ class RunGuardrail(RunHooks[Any]):
         """What may be shown: the answer where the guard emits it, else its refusal. An answer to revise goes back to the agent
         with the feedback, as often as the guard says. `options` are those of Runner.run, without hooks, and without those that
         keep the conversation elsewhere, as rejected answers would stay in it. Raises ConfigError for one of these."""
-        if kept := {"hooks", "session", "conversation_id", "previous_response_id", "auto_previous_response_id"} & options.keys():
+        if (
+            kept := {"hooks", "session", "conversation_id", "previous_response_id", "auto_previous_response_id"}
+            & options.keys()
+        ):
             raise ConfigError(f"{min(kept)} cannot be given here: run the agent with Runner.run, and hooks=check")
         shared = Question(f"run-{uuid4()}")
         config = options.pop("run_config", None) or RunConfig()
@@ -124,7 +127,9 @@ class RunGuardrail(RunHooks[Any]):
     async def _check(self, context: RunContextWrapper[Any], agent: Agent[Any], answer: Any) -> GuardrailFunctionOutput:
         seen = self._seen.get(context)
         if seen is None:
-            raise ConfigError("the guardrail has not seen the run: give it to the runner too, as Runner.run(…, hooks=check)")
+            raise ConfigError(
+                "the guardrail has not seen the run: give it to the runner too, as Runner.run(…, hooks=check)"
+            )
         checked = await self._guard.acheck(await self._run(seen, context, answer))
         found = {
             "action": checked.action,
@@ -154,7 +159,9 @@ def _key(item: dict[str, Any]) -> str:
     kind = item.get("type") or "message"
     if kind == "message":
         content = item.get("content")
-        texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
+        texts = (
+            [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
+        )
         return dump([kind, item.get("role"), texts])
     return dump([kind, item.get("call_id") or item.get("id")])
 
@@ -167,7 +174,9 @@ async def _tools(agent: Agent[Any], context: RunContextWrapper[Any]) -> list[Too
         found.append(ToolSpec(name=tool.name, description=getattr(tool, "description", ""), parameters=schema))
     for other in agent.handoffs:
         if isinstance(other, Handoff):
-            found.append(ToolSpec(name=other.tool_name, description=other.tool_description, parameters=other.input_json_schema))
+            found.append(
+                ToolSpec(name=other.tool_name, description=other.tool_description, parameters=other.input_json_schema)
+            )
         else:
             found.append(ToolSpec(name=Handoff.default_tool_name(other), parameters={"type": "object"}))
     return found

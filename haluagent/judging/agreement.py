@@ -91,7 +91,9 @@ def says(claim: str, own: str) -> bool:
     """Whether a claim has the characters of an answer in their order and close together, some left out or put between, but
     none in the place of another: 黄果树瀑布 for 黄果树大瀑布, and not 白头海雕 for 白尾海雕."""
     wanted, given = _letters(own), _letters(claim)
-    blocks = [block for block in SequenceMatcher(None, wanted, given, autojunk=False).get_matching_blocks() if block.size]
+    blocks = [
+        block for block in SequenceMatcher(None, wanted, given, autojunk=False).get_matching_blocks() if block.size
+    ]
     if not blocks:
         return False
     start, end = blocks[0].b, blocks[-1].b + blocks[-1].size

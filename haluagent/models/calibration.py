@@ -74,7 +74,9 @@ class Calibration(Record):
         match = filled["match"]
         if isinstance(match, dict):
             of_results = {f"results:{name}": match[key] for name in _LANGUAGES if (key := f"statement:{name}") in match}
-            as_they_are = {f"{wording}:{name}": {"lean": 0.0, "slope": 1.0} for wording in _AS_THEY_ARE for name in _LANGUAGES}
+            as_they_are = {
+                f"{wording}:{name}": {"lean": 0.0, "slope": 1.0} for wording in _AS_THEY_ARE for name in _LANGUAGES
+            }
             filled["match"] = of_results | as_they_are | match
         return filled
 

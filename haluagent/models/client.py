@@ -150,7 +150,9 @@ class OpenAIModel:
             except RequestRefused as refusal:
                 if "logprob" not in str(refusal):
                     raise
-                logger.warning("no log-probabilities from this server, choices are not calibrated: %s", _status(refusal))
+                logger.warning(
+                    "no log-probabilities from this server, choices are not calibrated: %s", _status(refusal)
+                )
                 self._gives_logprobs = False
             else:
                 probabilities = choice_probabilities(_top_tokens(answers[0]), choices)

@@ -48,7 +48,9 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         loading = workshop.engine.load()
-        asyncio.get_running_loop().run_in_executor(None, languages.identifier)  # it takes seconds: nobody shall wait for it
+        asyncio.get_running_loop().run_in_executor(
+            None, languages.identifier
+        )  # it takes seconds: nobody shall wait for it
         yield
         loading.cancel()
         await agent.aclose()
@@ -102,7 +104,9 @@ def _ready(workshop: Workshop) -> Any:
             return _problem(Problem("stopping", "the server is stopping"))
         if lacks is not None:
             # Anybody may ask, so where a token keeps strangers out they are not told of the endpoint.
-            return _problem(Problem("not_ready", lacks if workshop.settings.token is None else "the model does not answer"))
+            return _problem(
+                Problem("not_ready", lacks if workshop.settings.token is None else "the model does not answer")
+            )
         return _json('{"status": "ready"}')
 
     return answer

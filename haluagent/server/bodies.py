@@ -61,7 +61,9 @@ class ClaimObject(Record):
 
 
 Claims = list[Text | Annotated[list[str], Field(min_length=3, max_length=3)] | ClaimObject]
-_CLAIMS: Any = Field(default=None, description="a list of claims, each a text or [head, relation, tail]; left out, they are extracted")
+_CLAIMS: Any = Field(
+    default=None, description="a list of claims, each a text or [head, relation, tail]; left out, they are extracted"
+)
 
 
 class ClaimsBody(Record):
@@ -69,7 +71,9 @@ class ClaimsBody(Record):
 
     response: Text = Field(description="a text that is not blank: its claims are checked")
     question: str | None = _QUESTION
-    reference: Texts | None = Field(default=None, description="a text, or a list of texts; left out, one is searched for")
+    reference: Texts | None = Field(
+        default=None, description="a text, or a list of texts; left out, one is searched for"
+    )
     claims: Claims | None = _CLAIMS
     triplets: Claims | None = _CLAIMS
     id: str | int | None = Field(default=None, description="a text or a number of your own")
@@ -84,10 +88,18 @@ class RunOptions(Record):
     """How a run is judged; what is left out is as its task has it."""
 
     source: Source = Field(default="haluagent", description="the form that the run has: " + ", ".join(get_args(Source)))
-    emit: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, from which an answer may go out")
-    revise: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a claim is revised")
-    block: float | None = Field(default=None, ge=0, le=1, description="a score from 0 to 1, below which a critical claim blocks")
-    base_rate: float | None = Field(default=None, gt=0, lt=1, description="the share of an answer's claims that are right as a rule")
+    emit: float | None = Field(
+        default=None, ge=0, le=1, description="a score from 0 to 1, from which an answer may go out"
+    )
+    revise: float | None = Field(
+        default=None, ge=0, le=1, description="a score from 0 to 1, below which a claim is revised"
+    )
+    block: float | None = Field(
+        default=None, ge=0, le=1, description="a score from 0 to 1, below which a critical claim blocks"
+    )
+    base_rate: float | None = Field(
+        default=None, gt=0, lt=1, description="the share of an answer's claims that are right as a rule"
+    )
     probes: bool = Field(default=True, description="true or false: whether critical claims are asked about again")
 
 

@@ -25,7 +25,9 @@ class Engine:
         failed = self._loading is not None and self._loading.done() and self._loading.exception() is not None
         if self._loading is None or failed:
             self._loading = asyncio.create_task(self._agent.aprepare())
-            self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())  # it is told of when asked
+            self._loading.add_done_callback(
+                lambda task: task.cancelled() or task.exception()
+            )  # it is told of when asked
         return self._loading
 
     async def loaded(self) -> None:
@@ -40,7 +42,9 @@ class Engine:
         if self._loading is None or not self._loading.done():
             return "the model is being loaded"
         if (error := self._loading.exception()) is not None:
-            return f"the model cannot be loaded: {error if isinstance(error, ConfigError | ModelError) else 'see the log'}"
+            return (
+                f"the model cannot be loaded: {error if isinstance(error, ConfigError | ModelError) else 'see the log'}"
+            )
         url = getattr(self._agent.model, "base_url", None)
         if url is None or hasattr(self._agent.model, "start"):  # in this process
             return None

@@ -87,7 +87,9 @@ def runs(data: dict[str, Any]) -> Work:
     if options.source == "haluagent":
         agent_run = reading.parse(recorded)
     else:
-        agent_run = reading.convert(recorded, "detection") if options.source == "detection" else _converted(data, recorded)
+        agent_run = (
+            reading.convert(recorded, "detection") if options.source == "detection" else _converted(data, recorded)
+        )
     if (calls := sum(len(turn.calls) for turn in agent_run.turns)) > MOST_CALLS:
         raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
     wanted = options.model_dump(include={"emit", "revise", "block", "base_rate"}, exclude_none=True)

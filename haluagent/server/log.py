@@ -53,7 +53,9 @@ class Log:
                 await problem.respond(sending)
         finally:
             path = scope.get("raw_path", b"").decode("ascii", "backslashreplace")[:LONGEST]
-            logger.info("%s %s %s %.3f s %s", scope["method"], path, status or "gone", time.monotonic() - began, request_id)
+            logger.info(
+                "%s %s %s %.3f s %s", scope["method"], path, status or "gone", time.monotonic() - began, request_id
+            )
 
 
 def _id(scope: Scope) -> str:

@@ -36,18 +36,32 @@ class Metrics:
         self.tools = frozenset(tools)
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self.requests = Counter("haluagent_requests", "Requests, by how they ended", ["job", "ending"], registry=registry)
-        self.verdicts = Counter("haluagent_verdicts", "Results, by their verdict", ["job", "verdict"], registry=registry)
-        self.sentences = Counter("haluagent_sentences", "Sentences of detections, by label", ["label"], registry=registry)
+        self.requests = Counter(
+            "haluagent_requests", "Requests, by how they ended", ["job", "ending"], registry=registry
+        )
+        self.verdicts = Counter(
+            "haluagent_verdicts", "Results, by their verdict", ["job", "verdict"], registry=registry
+        )
+        self.sentences = Counter(
+            "haluagent_sentences", "Sentences of detections, by label", ["label"], registry=registry
+        )
         self.tokens = Counter("haluagent_tokens", "Tokens of the model", ["kind"], registry=registry)
         self.calls = Counter("haluagent_tool_calls", "Tool calls of detections", ["tool", "outcome"], registry=registry)
         self.waited = Histogram("haluagent_wait_seconds", "In the queue", ["job"], buckets=SECONDS, registry=registry)
-        self.worked = Histogram("haluagent_work_seconds", "After the queue", ["job"], buckets=SECONDS, registry=registry)
+        self.worked = Histogram(
+            "haluagent_work_seconds", "After the queue", ["job"], buckets=SECONDS, registry=registry
+        )
         self.first_event = Histogram(
-            "haluagent_first_event_seconds", "From a detection's request to its first event", buckets=SECONDS, registry=registry
+            "haluagent_first_event_seconds",
+            "From a detection's request to its first event",
+            buckets=SECONDS,
+            registry=registry,
         )
         self.first_verdict = Histogram(
-            "haluagent_first_verdict_seconds", "From a detection's request to its first verdict", buckets=SECONDS, registry=registry
+            "haluagent_first_verdict_seconds",
+            "From a detection's request to its first verdict",
+            buckets=SECONDS,
+            registry=registry,
         )
         self._show_zeros()
 

@@ -78,7 +78,11 @@ def document() -> Schema:
             "What `haluagent check` does: PASS where the answer says nothing beyond the documents and nothing against them.",
             "CheckBody",
             "CheckAnswer",
-            {"question": "Who built Harlow Tower?", "answer": "John Carrick did.", "documents": ["Mary Ellis built Harlow Tower."]},
+            {
+                "question": "Who built Harlow Tower?",
+                "answer": "John Carrick did.",
+                "documents": ["Mary Ellis built Harlow Tower."],
+            },
         ),
         "/v1/claims": _post(
             "Check the claims of a response against references",
@@ -115,7 +119,11 @@ def document() -> Schema:
         "components": {
             "schemas": _schemas(),
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer", "description": "Where the server was started with a token."}
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Where the server was started with a token.",
+                }
             },
         },
     }
@@ -130,7 +138,10 @@ def _post(summary: str, description: str, body: str, answer: str, example: Schem
         "post": {
             "summary": summary,
             "description": f"{description}\n\n{STREAM}",
-            "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(body), "example": example}}},
+            "requestBody": {
+                "required": True,
+                "content": {"application/json": {"schema": _ref(body), "example": example}},
+            },
             "responses": {"200": {"description": "What was found.", "content": done}, **answers},
         }
     }
@@ -150,7 +161,9 @@ def _errors(types: tuple[Type, ...]) -> Schema:
     answers: Schema = {}
     for type in sorted(types, key=STATUS.__getitem__):
         status = STATUS[type]
-        answer = answers.setdefault(str(status), {"description": "", "content": _json("Error"), "headers": HEADERS.get(status, {})})
+        answer = answers.setdefault(
+            str(status), {"description": "", "content": _json("Error"), "headers": HEADERS.get(status, {})}
+        )
         answer["description"] += f"{' ' if answer['description'] else ''}`{type}`: {MEANINGS[type]}"
     return answers
 
@@ -184,7 +197,9 @@ def _schemas() -> Schema:
         **made["$defs"],
         "Error": _object(error=error),
         "Status": _object(status={"enum": ["ok", "ready"]}),
-        "ToolList": _object(tools={"type": "array", "items": _object(name=text, description=words, parameters={"type": "object"})}),
+        "ToolList": _object(
+            tools={"type": "array", "items": _object(name=text, description=words, parameters={"type": "object"})}
+        ),
         "CheckAnswer": _check_answer(made["$defs"]["Faithfulness"]),
         "ClaimsAnswer": _claims_answer(),
         "RunsBody": {"anyOf": [_ref("RunBody"), _ref("ConvertedRunBody"), _ref("DetectionRunBody")]},
@@ -228,7 +243,12 @@ def _claims_answer() -> Schema:
             "claims": claims,
             "triplets": claims,
             "ys": {"type": "array", "items": {"enum": labels}},
-            "Y": {"anyOf": [{"enum": [*labels, "Abstain"]}, {"type": "object", "additionalProperties": {"type": "number"}}]},
+            "Y": {
+                "anyOf": [
+                    {"enum": [*labels, "Abstain"]},
+                    {"type": "object", "additionalProperties": {"type": "number"}},
+                ]
+            },
             "error": {"type": "string"},
             "haluagent": {"type": "object"},
         },

@@ -51,7 +51,9 @@ def _files() -> dict[str, _File]:
         if media_type is not None:
             found[item.name] = _file(item.read_bytes(), media_type)
     words = {"CLAIMS": CLAIMS, "LABELS": LABELS, "MARKS": MARKS, "STOPS": STOPS, "WORDS": WORDS}
-    module = "".join(f"export const {name} = {json.dumps(table, ensure_ascii=False)};\n" for name, table in words.items())
+    module = "".join(
+        f"export const {name} = {json.dumps(table, ensure_ascii=False)};\n" for name, table in words.items()
+    )
     found["report_words.js"] = _file(module.encode(), _TYPES[".js"])
     return found
 

@@ -29,8 +29,16 @@ class Server(uvicorn.Server):
     def __init__(self, app: Starlette, settings: ServerSettings, said: str = "") -> None:
         super().__init__(
             uvicorn.Config(
-                app, log_config=None, access_log=False, server_header=False, proxy_headers=False, lifespan="on", ws="none",
-                http=Patient, timeout_keep_alive=int(IDLE), timeout_graceful_shutdown=LEAVING,
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                lifespan="on",
+                ws="none",
+                http=Patient,
+                timeout_keep_alive=int(IDLE),
+                timeout_graceful_shutdown=LEAVING,
             )  # fmt: skip
         )
         self._workshop: Workshop = app.state.workshop
@@ -61,7 +69,9 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there. Raises ConfigError where that cannot be."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)  # asyncio turns off Nagle's delay where it knows that it is TCP
+        listening = socket.socket(
+            family, kind, protocol
+        )  # asyncio turns off Nagle's delay where it knows that it is TCP
     except OSError as error:
         raise ConfigError(f"there is no address {host!r} to listen on: {error.strerror or error}") from None
     try:
@@ -73,7 +83,9 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(2048)
     except OSError as error:
         listening.close()
-        raise ConfigError(f"cannot listen on {host} port {port} ({error.strerror}): give another --port, or --host") from None
+        raise ConfigError(
+            f"cannot listen on {host} port {port} ({error.strerror}): give another --port, or --host"
+        ) from None
     return listening
 
 

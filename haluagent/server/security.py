@@ -31,11 +31,18 @@ class Site:
     def _problem(self, headers: dict[str, str]) -> Problem | None:
         host = headers.get("host", "").lower()
         name = name_of(host)
-        if self._settings.token is None and not is_loopback(name) and name not in self._hosts and host not in self._hosts:
+        if (
+            self._settings.token is None
+            and not is_loopback(name)
+            and name not in self._hosts
+            and host not in self._hosts
+        ):
             return Problem("forbidden", "the server is not known by this name: it can be allowed with --allow-host")
         origin = headers.get("origin", "").lower()
         if origin and origin not in self._origins and origin.partition("://")[2] != host:
-            return Problem("forbidden", "a page of another site may not ask here: it can be allowed with --allow-origin")
+            return Problem(
+                "forbidden", "a page of another site may not ask here: it can be allowed with --allow-origin"
+            )
         return None
 
 
@@ -50,7 +57,9 @@ class Token:
         if scope["type"] == "http" and self._token is not None and _guarded(scope["path"]):
             scheme, _, given = _headers(scope).get("authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
-                problem = Problem("unauthorized", "give the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
+                problem = Problem(
+                    "unauthorized", "give the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"}
+                )
                 return await problem.respond(send)
         await self._app(scope, receive, send)
 

@@ -33,7 +33,9 @@ def from_environment(model_name: str) -> "Tracing | None":
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         named = next(name for name in ENDPOINTS if os.environ.get(name))
-        raise ConfigError(f'{named} is set, and traces need OpenTelemetry: pip install "haluagent[otel]", or unset it') from None
+        raise ConfigError(
+            f'{named} is set, and traces need OpenTelemetry: pip install "haluagent[otel]", or unset it'
+        ) from None
     own_name = Resource.create({"service.name": AGENT})
     provider = TracerProvider(resource=own_name.merge(OTELResourceDetector().detect()))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

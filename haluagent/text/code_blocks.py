@@ -73,7 +73,9 @@ def _bare(prose: list[Line]) -> Iterator[CodeBlock]:
 
 def _block(span: Span, lines: list[Line], language: str, fenced: bool) -> CodeBlock:
     places = tuple((line.start, line.end) for line in lines)
-    return CodeBlock(span=span, code="\n".join(line.text for line in lines), lines=places, language=language, fenced=fenced)
+    return CodeBlock(
+        span=span, code="\n".join(line.text for line in lines), lines=places, language=language, fenced=fenced
+    )
 
 
 def _lines(text: str) -> list[Line]:

@@ -62,7 +62,9 @@ _TRANSCRIPT_TAGS = {"pycon", "python-repl", "doctest", "python-console"}
 _PLAIN_TAGS = {"", "text", "txt", "plaintext", "plain", "none", "code", "代码"}
 _OUTPUT_TAGS = {"output", "stdout", "out", "result", "results", "log", "输出"}
 _SHELL_TAGS = {"console", "shell", "bash", "sh", "zsh", "terminal", "cmd", "powershell", "shell-session"}
-_SHELL_LINE = re.compile(r"(?:[$%] |[\w.-]+@[\w.-]+[:~].*[$#] |PS .*> |(?:pip3?|conda|apt(?:-get)?|npm) install |python3? [\w./-]+\.py\b)")
+_SHELL_LINE = re.compile(
+    r"(?:[$%] |[\w.-]+@[\w.-]+[:~].*[$#] |PS .*> |(?:pip3?|conda|apt(?:-get)?|npm) install |python3? [\w./-]+\.py\b)"
+)
 _TREE_OF_FILES = re.compile(r"^[ \t│|]*[├└]──", re.MULTILINE)
 _OTHER = {
     "javascript": r"^[ \t]*(?:const|let|var)\s+\w+[ \t]*=|=>[ \t]*\{|\bfunction\b.*\{[ \t]*$|console\.log\(",
@@ -138,7 +140,9 @@ def _likely(tree: ast.Module) -> bool:
 
 
 def _calls_a_name(tree: ast.AST) -> bool:
-    return any(isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) for node in ast.walk(tree))
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)) for node in ast.walk(tree)
+    )
 
 
 def _does_something(tree: ast.Module) -> bool:
@@ -146,7 +150,8 @@ def _does_something(tree: ast.Module) -> bool:
     values = [node.value for node in tree.body if isinstance(node, ast.Expr)]
     called = [value.func for value in values if isinstance(value, ast.Call)]
     return any(isinstance(node, _BLOCKS) for node in tree.body) or any(
-        isinstance(function, ast.Attribute) or (isinstance(function, ast.Name) and function.id == "print") for function in called
+        isinstance(function, ast.Attribute) or (isinstance(function, ast.Name) and function.id == "print")
+        for function in called
     )
 
 
@@ -157,7 +162,9 @@ _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.AsyncFor, ast.Asyn
 _NAME = r"[A-Za-z_][\w.]*"
 _AS = rf"{_NAME}(?:\s+as\s+\w+)?"
 _HEADER = re.compile(rf"(?:async\s+)?def\s+\w+\s*\(|class\s+\w+\s*(?:\(.*\))?\s*:|@{_NAME}(?:\(.*\))?\s*$")
-_IMPORT = re.compile(rf"(?:import\s+{_AS}(?:\s*,\s*{_AS})*|from\s+\.*{_NAME}\s+import\s+(?:\(.*|\*|{_AS}(?:\s*,\s*{_AS})*))\s*(?:#.*)?$")
+_IMPORT = re.compile(
+    rf"(?:import\s+{_AS}(?:\s*,\s*{_AS})*|from\s+\.*{_NAME}\s+import\s+(?:\(.*|\*|{_AS}(?:\s*,\s*{_AS})*))\s*(?:#.*)?$"
+)
 _OPENS_BLOCK = re.compile(r"(?:if|for|while|with|try|async\s+(?:for|with))\b.*:\s*(?:#.*)?$")
 _CLAUSE = re.compile(r"(?:elif|else|except|finally)\b.*:")
 # The beginning of any line of code, as far as one can see without reading on.
@@ -260,7 +267,10 @@ def _is_statement(unit: str, inside: bool, indented: bool) -> bool:
     if _IMPORT.match(first):
         return True
     if tree is None:  # code with a mistake in it
-        return bool((_OPENS_BLOCK.match(first) and body.strip()) or (inside and re.match(r"print[ (]|assert |\w+\(.*\)?$", first)))
+        return bool(
+            (_OPENS_BLOCK.match(first) and body.strip())
+            or (inside and re.match(r"print[ (]|assert |\w+\(.*\)?$", first))
+        )
     if len(tree.body) != 1:
         return all(isinstance(node, (ast.Assign, ast.Expr, *_BLOCKS)) for node in tree.body) and ";" in first
     node = tree.body[0]

@@ -37,7 +37,9 @@ class Number:
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+"
 _NOT_INSIDE = r"(?<![A-Za-z0-9_.第])"
 # The 千 of 千克, 千米 and the like belongs to the unit.
-_HAN_SCALE = "|".join(scale + "(?![克米瓦卡升伏帕焦赫字])" * (scale == "千") for scale in sorted(HAN_SCALES, key=len, reverse=True))
+_HAN_SCALE = "|".join(
+    scale + "(?![克米瓦卡升伏帕焦赫字])" * (scale == "千") for scale in sorted(HAN_SCALES, key=len, reverse=True)
+)
 _SCALE = rf"(?P<scale>{_HAN_SCALE}|\s*(?:{'|'.join(SCALES)})\b)?"
 _PERCENT = r"(?P<percent>\s*\\?%|\s*percent\b|\s*per cent\b)?"
 _HAN_PART = rf"(?:[0-9]{{1,20}}(?:\.[0-9]{{1,20}})?|{HAN_NUMBER})"

@@ -22,4 +22,3 @@ def words(text: str) -> frozenset[str]:
     runs = [run for run in _HAN.findall(text) if "\u3400" <= run[0] <= "\u9fff"]
     pairs = {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))}
     return frozenset(latin | pairs)
-

@@ -34,7 +34,16 @@ def tool(
 
     def wrap(function: Callable[..., Awaitable[ToolResult]]) -> Tool:
         return make_tool(
-            function, name or function.__name__, description, tuple(demos), when, system, general, external, covers, obvious
+            function,
+            name or function.__name__,
+            description,
+            tuple(demos),
+            when,
+            system,
+            general,
+            external,
+            covers,
+            obvious,
         )
 
     return wrap
@@ -68,7 +77,18 @@ def make_tool(
     }
     arguments = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
     item = Tool(
-        name, dict(description), demos, function, arguments, parameters, when, system, general, external, covers, obvious
+        name,
+        dict(description),
+        demos,
+        function,
+        arguments,
+        parameters,
+        when,
+        system,
+        general,
+        external,
+        covers,
+        obvious,
     )
     check_demos(item)
     return item
@@ -106,7 +126,9 @@ def _parameters(name: str, function: Callable[..., Any], hints: dict[str, Any]) 
     for parameter in given[1:]:
         key = parameter.name
         if parameter.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
-            raise ConfigError(f"tool {name}: the argument {str(parameter)!r} cannot be given by name; write each one out")
+            raise ConfigError(
+                f"tool {name}: the argument {str(parameter)!r} cannot be given by name; write each one out"
+            )
         if not _is_plain_identifier(key):
             raise ConfigError(f"tool {name}: name the argument {key!r} with ASCII letters, digits and _")
         if key.startswith("_") or hasattr(BaseModel, key):
@@ -120,7 +142,9 @@ def _parameters(name: str, function: Callable[..., Any], hints: dict[str, Any]) 
                 "Literal[...] of strings or Sentence, optionally | None"
             )
         if (kind is Sentence) != (key == "sentence"):  # the branch holds the model to `sentence=S3`
-            raise ConfigError(f"tool {name}: call the argument for the sentence 'sentence', of type Sentence, and no other")
+            raise ConfigError(
+                f"tool {name}: call the argument for the sentence 'sentence', of type Sentence, and no other"
+            )
     return {parameter.name: parameter for parameter in given[1:]}
 
 

@@ -96,7 +96,7 @@ def _what(error: BaseException) -> str:
     if isinstance(error, ConfigError):
         return str(error)
     if isinstance(error, SystemExit):
-        return "it exits when it is imported: put what is for scripts under if __name__ == \"__main__\""
+        return 'it exits when it is imported: put what is for scripts under if __name__ == "__main__"'
     if isinstance(error, ModuleNotFoundError):
         return f"{error}: install it beside haluagent, or put it beside the file"
     if isinstance(error, ValidationError):

@@ -172,4 +172,6 @@ def _resolve(item: Tool, name: str, value: Any, context: ToolContext) -> Any:
     try:
         return context.sentence(int(digits))
     except (ValueError, KeyError):
-        raise FormatError(f"{item.name}: {value!r} names no sentence; write one of S0 to S{len(context.sentences)}") from None
+        raise FormatError(
+            f"{item.name}: {value!r} names no sentence; write one of S0 to S{len(context.sentences)}"
+        ) from None

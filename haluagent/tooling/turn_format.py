@@ -46,9 +46,7 @@ def write_call(call: ToolCall) -> str:
     return f"{call.name}({', '.join(parts)})"
 
 
-def grammar(
-    tools: Iterable[Tool], pointers: Sequence[str], language: Language, complete: Collection[str] = ()
-) -> str:
+def grammar(tools: Iterable[Tool], pointers: Sequence[str], language: Language, complete: Collection[str] = ()) -> str:
     """GBNF for one turn: a short thought, then a call of one of `tools` whose sentence is one of `pointers`.
 
     Arguments with a default may be left out, but not in a call of a tool that `complete` names.

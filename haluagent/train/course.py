@@ -21,7 +21,9 @@ def remember(out: Path, training: dict[str, Any]) -> None:
             before = json.loads(path.read_text())
             changed = [name for name in training if before.get(name) != training[name]]
             if changed:
-                raise ConfigError(f"{out} holds a training with other {' and '.join(changed)}: name another directory with --out")
+                raise ConfigError(
+                    f"{out} holds a training with other {' and '.join(changed)}: name another directory with --out"
+                )
         path.write_text(json.dumps(training, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:
         raise ConfigError(f"{out} cannot be written: {error}") from error

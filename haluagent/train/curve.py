@@ -29,7 +29,14 @@ class Curve:
     def add(self, step: int, loss: float, rate: float, tokens: int, **more: float) -> dict[str, Any]:
         """Write a step. `tokens` are those of this process so far; the file has those of the whole training, as for time."""
         seconds = round(self._seconds + time.monotonic() - self._began, 1)
-        row = {"step": step, "loss": round(loss, 5), "lr": rate, "tokens": self._tokens + tokens, "seconds": seconds, **more}
+        row = {
+            "step": step,
+            "loss": round(loss, 5),
+            "lr": rate,
+            "tokens": self._tokens + tokens,
+            "seconds": seconds,
+            **more,
+        }
         self.rows.append(row)
         with self._path.open("a") as file:
             file.write(json.dumps(row) + "\n")
@@ -53,12 +60,17 @@ class Curve:
     def draw(self) -> None:
         """Write `loss.svg`."""
         if self.rows:
-            self._path.with_suffix(".svg").write_text(svg([row["step"] for row in self.rows], [row["loss"] for row in self.rows]))
+            self._path.with_suffix(".svg").write_text(
+                svg([row["step"] for row in self.rows], [row["loss"] for row in self.rows])
+            )
 
 
 def average(values: Sequence[float]) -> list[float]:
     """Each value's mean with the few before it."""
-    return [sum(values[max(0, i - SMOOTHED + 1) : i + 1]) / len(values[max(0, i - SMOOTHED + 1) : i + 1]) for i in range(len(values))]
+    return [
+        sum(values[max(0, i - SMOOTHED + 1) : i + 1]) / len(values[max(0, i - SMOOTHED + 1) : i + 1])
+        for i in range(len(values))
+    ]
 
 
 def svg(steps: Sequence[int], losses: Sequence[float]) -> str:

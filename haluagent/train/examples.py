@@ -40,7 +40,9 @@ class Encoder:
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
         if not tokenizer.chat_template:
-            raise ConfigError(f"{tokenizer.name_or_path} has no chat template: take the instruct version of the base model")
+            raise ConfigError(
+                f"{tokenizer.name_or_path} has no chat template: take the instruct version of the base model"
+            )
         self._tokenizer = tokenizer
         self.end = self._end_of_turn()
 

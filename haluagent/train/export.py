@@ -48,9 +48,13 @@ def read_config(adapter: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
     config: dict[str, Any] = json.loads(path.read_text())
-    unusual = [key for key in ("use_rslora", "use_dora", "modules_to_save", "rank_pattern", "alpha_pattern") if config.get(key)]
+    unusual = [
+        key for key in ("use_rslora", "use_dora", "modules_to_save", "rank_pattern", "alpha_pattern") if config.get(key)
+    ]
     if config.get("peft_type") != "LORA" or unusual:
-        raise ConfigError(f"{adapter} is no plain LoRA ({', '.join(unusual) or config.get('peft_type')}): it has no GGUF form")
+        raise ConfigError(
+            f"{adapter} is no plain LoRA ({', '.join(unusual) or config.get('peft_type')}): it has no GGUF form"
+        )
     return config
 
 

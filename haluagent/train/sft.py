@@ -38,7 +38,12 @@ def train(
     if not rows:
         raise ConfigError(f"{data} has nothing to learn: {counts.calls} calls, {counts.too_long} of them too long")
     say(summary(counts, rows))
-    training = {"base": base, "data": data.name, "sha256": sha256_of(data).hexdigest(), "adapter": str(adapter) if adapter else None}
+    training = {
+        "base": base,
+        "data": data.name,
+        "sha256": sha256_of(data).hexdigest(),
+        "adapter": str(adapter) if adapter else None,
+    }
     course.remember(out, training | {"settings": asdict(settings), "counts": asdict(counts), "rows": len(rows)})
     return _train(base, rows, out, settings, adapter, max_steps, minutes, say)
 

@@ -165,7 +165,12 @@ class Progress(TrainerCallback):
             signal.signal(number, handler)
 
     def on_log(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, logs: dict[str, Any] | None = None, **_: Any
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, Any] | None = None,
+        **_: Any,
     ) -> None:
         if not logs or "loss" not in logs:
             return
@@ -177,7 +182,9 @@ class Progress(TrainerCallback):
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if self._told or (self._minutes is not None and self._curve.elapsed() > self._minutes * 60):
-            self._say(f"stopped after step {state.global_step} of {state.max_steps}; the same command goes on from there")
+            self._say(
+                f"stopped after step {state.global_step} of {state.max_steps}; the same command goes on from there"
+            )
             control.should_training_stop = control.should_save = True
 
     def _stop(self, number: int, frame: object) -> None:

@@ -83,9 +83,11 @@ def test_a_step_is_supported_by_the_answer_that_it_leads_to(scripted: Any) -> No
     def say(messages: Any) -> str:
         if "ACTION" not in str(messages[0]["content"]):
             return "90-4*6"
-        return f"ACTION: calculator(sentence={scripted.checked(messages)}, formula=\"90-4\")"
+        return f'ACTION: calculator(sentence={scripted.checked(messages)}, formula="90-4")'
 
-    response = "Let us see:\nThe bottles left are those not taken from each crate. Napoleon died in 1821. 90 - 4 * 6 = 66."
+    response = (
+        "Let us see:\nThe bottles left are those not taken from each crate. Napoleon died in 1821. 90 - 4 * 6 = 66."
+    )
     question = "Of 90 bottles in 6 crates 4 are taken from each crate. How many bottles are left?"
     with HaluAgent(scripted(say, choose=0.6)) as agent:
         detection = agent.detect(question, response)
@@ -217,7 +219,9 @@ def test_open_book_keeps_the_belief_beside_unverified(scripted: Any) -> None:
 
 
 def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Any) -> None:
-    response = "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars. Ten pens cost 10 * 2 = 20 dollars."
+    response = (
+        "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars. Ten pens cost 10 * 2 = 20 dollars."
+    )
     with HaluAgent(scripted(scripted.calculate)) as agent:
         detection = agent.detect("Describe the costs.", response)
     assert by_sentence(detection) == {1: "contradicted", 2: "contradicted", 3: "supported"}
@@ -310,7 +314,9 @@ def test_recheck_replaces_one_entry(scripted: Any) -> None:
     assert after[0].detection.hallucination is True
 
 
-@pytest.mark.parametrize(("question", "response"), [("", "x is y."), ("What?", "  "), ("これは何ですか？", "これは猫です。")])
+@pytest.mark.parametrize(
+    ("question", "response"), [("", "x is y."), ("What?", "  "), ("これは何ですか？", "これは猫です。")]
+)
 def test_texts_that_cannot_be_checked_say_why(scripted: Any, question: str, response: str) -> None:
     with HaluAgent(scripted(scripted.calculate)) as agent, pytest.raises(ConfigError):
         agent.detect(question, response)

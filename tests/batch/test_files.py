@@ -178,7 +178,16 @@ def test_several_endpoints_share_the_work(endpoint: Any, tmp_path: Path) -> None
 
 def test_a_budget_ends_a_run_cleanly(endpoint: Any, tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl", [item(number) for number in range(9)])
-    command = ["batch", str(source), "-o", str(tmp_path / "out.jsonl"), "--endpoint", endpoint.base_url, "--in-flight", "1"]
+    command = [
+        "batch",
+        str(source),
+        "-o",
+        str(tmp_path / "out.jsonl"),
+        "--endpoint",
+        endpoint.base_url,
+        "--in-flight",
+        "1",
+    ]
     for done, code in ((4, 3), (8, 3), (9, 0)):
         call = CliRunner().invoke(app, [*command, "--limit", "4"])
         assert call.exit_code == code, call.output

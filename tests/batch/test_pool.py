@@ -32,7 +32,9 @@ def jobs(numbers: range, run: Callable[[int, HaluAgent], Awaitable[Result]]) -> 
         yield Job(lambda agent, n=number: run(n, agent), lambda error, n=number: Result(number=n, error=error))
 
 
-def do(numbers: range, run: Callable[[int, HaluAgent], Awaitable[Result]], agents: list[HaluAgent], **options: Any) -> Any:
+def do(
+    numbers: range, run: Callable[[int, HaluAgent], Awaitable[Result]], agents: list[HaluAgent], **options: Any
+) -> Any:
     kept: list[Result] = []
     ended = asyncio.run(work(jobs(numbers, run), agents, kept.append, **options))
     return kept, ended

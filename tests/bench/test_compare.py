@@ -34,7 +34,12 @@ for line in sys.stdin:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     rows = [
-        {"question": "Where?", "answer": "In Rome." if n % 2 else "In Oslo.", "knowledge": "It was. In Rome.", "judge": 1 - n % 2}
+        {
+            "question": "Where?",
+            "answer": "In Rome." if n % 2 else "In Oslo.",
+            "knowledge": "It was. In Rome.",
+            "judge": 1 - n % 2,
+        }
         for n in range(4)
     ]
     (tmp_path / "halueval_qa.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

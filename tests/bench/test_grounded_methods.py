@@ -39,8 +39,13 @@ def judge(scripted: Callable[..., Any]) -> Callable[[str, Item, float], Row]:
 
 
 @pytest.mark.parametrize("method", ["fast", "judge", "claims"])
-def test_what_the_documents_do_not_say_is_a_hallucination(method: str, judge: Callable[[str, Item, float], Row]) -> None:
-    found, right = judge(method, TOWER, 0.01), judge(method, TOWER.model_copy(update={"response": TOWER.reference}), 0.99)
+def test_what_the_documents_do_not_say_is_a_hallucination(
+    method: str, judge: Callable[[str, Item, float], Row]
+) -> None:
+    found, right = (
+        judge(method, TOWER, 0.01),
+        judge(method, TOWER.model_copy(update={"response": TOWER.reference}), 0.99),
+    )
     assert (found.verdict, found.method, found.dataset, found.error) == (True, method, "tower", None)
     assert right.verdict is False and right.score < 0.5 < found.score
     assert found.usage.calls and found.seconds > 0

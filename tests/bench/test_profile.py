@@ -11,7 +11,11 @@ from haluagent.errors import ConfigError
 
 ITEMS = [
     {"question": "What do they cost?", "response": "18 licences cost 18 * 45 = $810."},
-    {"question": "Where does it rise?", "response": "In the hills.", "reference": "The Osk rises in the hills of Brod."},
+    {
+        "question": "Where does it rise?",
+        "response": "In the hills.",
+        "reference": "The Osk rises in the hills of Brod.",
+    },
     {"question": "When did it open?", "response": "It opened in 1987.", "reference": "The library opened in 1978."},
 ]
 

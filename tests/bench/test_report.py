@@ -39,7 +39,13 @@ def detection(verdict: bool | None, steps: tuple[Step, ...] = (), response: str 
         evidence=(Evidence(source="calculator", text="1 + 1 = 2"),), reason="because",
     )  # fmt: skip
     return Detection(
-        question="Is it?", response=response, language="en", hallucination=verdict, score=0.5, sentences=(entry,), steps=steps
+        question="Is it?",
+        response=response,
+        language="en",
+        hallucination=verdict,
+        score=0.5,
+        sentences=(entry,),
+        steps=steps,
     )
 
 
@@ -70,10 +76,23 @@ def a_run() -> list[Row]:
 
 
 def test_cost_by_hand() -> None:
-    steps = (step("split_text"), step("calculator", "supported"), step("calculator"), step("change_tools"), step("get_answer"))
+    steps = (
+        step("split_text"),
+        step("calculator", "supported"),
+        step("calculator"),
+        step("change_tools"),
+        step("get_answer"),
+    )
     rows = [row(1, True, True, detection=detection(True, steps)), row(2, True, None, detection=None, error="no model")]
     found = cost(rows)
-    assert (found.items, found.failed, found.calls, found.evaluated, found.cached, found.generated) == (2, 1, 4, 256, 344, 48)
+    assert (found.items, found.failed, found.calls, found.evaluated, found.cached, found.generated) == (
+        2,
+        1,
+        4,
+        256,
+        344,
+        48,
+    )
     assert found.seconds == 8.0
     assert found.normalised == pytest.approx(256 / 64 + 48 / 12)
     assert found.per_item("normalised") == pytest.approx(4.0)
@@ -97,7 +116,12 @@ def test_tool_use_by_hand() -> None:
     assert first.success == pytest.approx(1 / 3)
     assert (first.decided, first.undecided, first.failed, first.rejected) == (0.2, 0.4, 0.2, 0.2)
     assert (second.tool, second.usage, second.success, second.decided) == ("match", 0.25, 0.0, 1.0)
-    assert [outcome(one) for one in (decided, undecided, failed, rejected)] == ["decided", "undecided", "failed", "rejected"]
+    assert [outcome(one) for one in (decided, undecided, failed, rejected)] == [
+        "decided",
+        "undecided",
+        "failed",
+        "rejected",
+    ]
 
 
 # What is cited ---------------------------------------------------------------------------------------------------
@@ -238,7 +262,9 @@ def test_nothing_of_the_data_becomes_markup() -> None:
     """Every text of the run is hostile; the page has the same elements as that of a harmless run."""
 
     def a_page(text: str) -> str:
-        steps = (Step(sentence=1, thought=text, call=ToolCall(name=text, arguments={text: text}), result=None, error=text),)
+        steps = (
+            Step(sentence=1, thought=text, call=ToolCall(name=text, arguments={text: text}), result=None, error=text),
+        )
         own = detection(True, steps, text)
         rows = [row(1, True, True, dataset=text, method=method, detection=own) for method in (text, "haluagent")]
         return page(figures(ABOUT.model_copy(update={"model": text, "strategy": text}), rows), rows)

@@ -13,7 +13,7 @@ from haluagent.types import Detection, Evidence, Label, MemoryEntry, Sentence, S
 
 pytestmark = pytest.mark.browser
 
-HOSTILE = "</script><script>window.bad = 1</script><img src=x onerror=\"window.bad = 1\"><b>bold</b>"
+HOSTILE = '</script><script>window.bad = 1</script><img src=x onerror="window.bad = 1"><b>bold</b>'
 COUNT = 250
 
 
@@ -50,8 +50,21 @@ def rows() -> list[Row]:
         wrong, verdict = True, (True, False, None)[number % 3]
         given: dict[str, Any] = {"id": f"n{number}", "language": "en", "wrong": wrong, "length": 30}
         made = detection(number, f"𝒳😀 first {number}.\nsecond {HOSTILE}")  # not in the BMP: two code units each
-        given["claims"] = (ClaimRow(wrong=False, label="supported", score=0.1), ClaimRow(wrong=True, label="contradicted", score=0.9))
-        found.append(Row(dataset="alpha", method="haluagent", verdict=verdict, score=0.9, detection=made, usage=made.usage, **given))
+        given["claims"] = (
+            ClaimRow(wrong=False, label="supported", score=0.1),
+            ClaimRow(wrong=True, label="contradicted", score=0.9),
+        )
+        found.append(
+            Row(
+                dataset="alpha",
+                method="haluagent",
+                verdict=verdict,
+                score=0.9,
+                detection=made,
+                usage=made.usage,
+                **given,
+            )
+        )
         found.append(Row(dataset="alpha", method="prompt", verdict=True, score=0.6, **given | {"claims": ()}))
     peer = {"language": "en", "length": 3, "method": HOSTILE}
     found.append(Row(dataset="beta", id="b1", wrong=False, verdict=None, error=HOSTILE, **peer))

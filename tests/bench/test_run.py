@@ -49,11 +49,14 @@ def data(tmp_path: Path) -> Path:
         text = "".join(json.dumps(make(number), ensure_ascii=False) + "\n" for number in range(count))
         (folder / f"{name}.jsonl").write_text(text, "utf-8")
     passages = [
-        {"id": n, "question": "海在哪里？", "output": f"第{n}段：海在东边。", "answer": "海在东边。", "judge": n % 2} for n in range(4)
+        {"id": n, "question": "海在哪里？", "output": f"第{n}段：海在东边。", "answer": "海在东边。", "judge": n % 2}
+        for n in range(4)
     ]
     known = {"question": "Where?", "answer": "In Oslo.", "knowledge": "It was in Rome.", "judge": 1}
     (folder / "halueval_qa.jsonl").write_text(json.dumps(known) + "\n")
-    (folder / "webqa.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in passages), "utf-8")
+    (folder / "webqa.jsonl").write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in passages), "utf-8"
+    )
     return folder
 
 
@@ -161,7 +164,9 @@ def test_no_model_is_shown_a_gold_label(method: str, scripted: Callable[..., Any
     for path in data.iterdir():
         text = path.read_text("utf-8").replace('"judge": 0', '"judge": 2').replace('"judge": 1', '"judge": 0')
         text = text.replace('"judge": 2', '"judge": 1').replace('"label": true', '"label": null')
-        path.write_text(text.replace('"label": false', '"label": true').replace('"label": null', '"label": false'), "utf-8")
+        path.write_text(
+            text.replace('"label": false', '"label": true').replace('"label": null', '"label": false'), "utf-8"
+        )
     assert asked() == before
 
 
@@ -172,7 +177,11 @@ def test_claims_are_found_by_their_place(agent: HaluAgent) -> None:
         claims=tuple(Claim(text=text, wrong=None) for text in texts),
     )  # fmt: skip
     detection = agent.detect(item.question, item.response)
-    assert [claim_row(detection, item, number).label for number in range(3)] == ["supported", "contradicted", "supported"]
+    assert [claim_row(detection, item, number).label for number in range(3)] == [
+        "supported",
+        "contradicted",
+        "supported",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", ",", "wordcnt:0", "wordcnt:x", "wordcnt:", "wordcnt,wordcnt:3", "wordcount"])
@@ -193,13 +202,25 @@ def test_a_run_that_is_killed_five_times_gives_the_same_rows(endpoint: Any, data
         return str(answer(messages))
 
     endpoint.say = slowly
-    command = [sys.executable, "-m", "haluagent", "bench", "run", "--datasets", "factool_math,wordcnt", "--data", str(data)]
+    command = [
+        sys.executable,
+        "-m",
+        "haluagent",
+        "bench",
+        "run",
+        "--datasets",
+        "factool_math,wordcnt",
+        "--data",
+        str(data),
+    ]
     command += ["--endpoint", endpoint.base_url, "--in-flight", "2", "--sandbox", "none"]
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     subprocess.run([*command, "--out", str(whole)], check=True, capture_output=True)
     kills = 0
     for at in (4, 10, 16, 22, 30):
-        process = subprocess.Popen([*command, "--out", str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [*command, "--out", str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while process.poll() is None and (not killed.exists() or killed.read_bytes().count(b"\n") < at):
             time.sleep(0.002)
         if process.poll() is None:
@@ -219,7 +240,9 @@ def test_a_run_that_is_killed_five_times_gives_the_same_rows(endpoint: Any, data
 def test_the_command_line(endpoint: Any, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.jsonl"
     command = ["bench", "run", "--datasets", "wordcnt:4", "--data", str(data), "--out", str(out)]
-    call = CliRunner().invoke(app, [*command, "--endpoint", endpoint.base_url, "--token-budget", "1", "--in-flight", "1"])
+    call = CliRunner().invoke(
+        app, [*command, "--endpoint", endpoint.base_url, "--token-budget", "1", "--in-flight", "1"]
+    )
     assert call.exit_code == 3 and "stopped at the limit of 1 tokens" in call.stderr
     call = CliRunner().invoke(app, [*command, "--endpoint", endpoint.base_url])
     assert call.exit_code == 0, call.output

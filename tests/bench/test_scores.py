@@ -28,7 +28,14 @@ NAMES = ("accuracy", "precision", "recall", "f1", "balanced", "coverage", "accur
 
 def row(number: int = 0, wrong: bool = True, verdict: bool | None = True, score: float = 0.9, length: int = 10) -> Row:
     return Row(
-        dataset="d", id=str(number), method="haluagent", language="en", wrong=wrong, verdict=verdict, score=score, length=length
+        dataset="d",
+        id=str(number),
+        method="haluagent",
+        language="en",
+        wrong=wrong,
+        verdict=verdict,
+        score=score,
+        length=length,
     )
 
 
@@ -86,7 +93,9 @@ def test_auroc_takes_any_numbers() -> None:
 
 
 JUDGED = st.lists(
-    st.tuples(st.booleans(), st.sampled_from([True, False, None]), st.sampled_from([0.0, 0.3, 0.5, 1.0]) | st.floats(0, 1)),
+    st.tuples(
+        st.booleans(), st.sampled_from([True, False, None]), st.sampled_from([0.0, 0.3, 0.5, 1.0]) | st.floats(0, 1)
+    ),
     max_size=40,
 )
 

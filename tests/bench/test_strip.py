@@ -17,7 +17,12 @@ SECRET = "Elbflorenz"
 
 def test_no_text_is_left_and_no_figure_changes(scripted: Callable[..., Any], tmp_path: Path) -> None:
     rows = [
-        {"question": f"{SECRET}?", "answer": f"{SECRET} is 1 + 1 = {2 + n % 2}. So {SECRET}.", "knowledge": SECRET, "judge": n % 2}
+        {
+            "question": f"{SECRET}?",
+            "answer": f"{SECRET} is 1 + 1 = {2 + n % 2}. So {SECRET}.",
+            "knowledge": SECRET,
+            "judge": n % 2,
+        }
         for n in range(6)
     ]
     (tmp_path / "halueval_qa.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

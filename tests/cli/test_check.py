@@ -70,7 +70,9 @@ def test_the_exit_code_says_the_verdict(run: Run, answer: str, code: int, title:
 
 
 def test_evidence_is_shown_with_its_file_and_place_there(run: Run) -> None:
-    result = run(*ASK, "--document", "-", "--document", "osk.txt", "--answer", "Mary Ellis did.", stdin=b"Nothing here.")
+    result = run(
+        *ASK, "--document", "-", "--document", "osk.txt", "--answer", "Mary Ellis did.", stdin=b"Nothing here."
+    )
     line = next(line for line in result.out.splitlines() if "characters" in line)
     assert line == "  tower.txt, characters 0-47: Harlow Tower was built by the mason Mary Ellis."
     assert DOCUMENT[0:47].endswith("Mary Ellis.")
@@ -99,7 +101,9 @@ def test_options_reach_the_check_and_the_agent(run: Run) -> None:
 
 
 def test_a_file_of_answers(run: Run) -> None:
-    items = [{"question": "Who?", "answer": f"{who} did.", "document": DOCUMENT} for who in ("Mary Ellis", "John Carrick")]
+    items = [
+        {"question": "Who?", "answer": f"{who} did.", "document": DOCUMENT} for who in ("Mary Ellis", "John Carrick")
+    ]
     Path("in.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
     both = ["check", "--input-path", "in.jsonl", "--output-path", "out.jsonl"]
     result = run(*both)

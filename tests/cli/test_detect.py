@@ -191,7 +191,15 @@ def test_version_help_and_no_command(run: Run) -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    heavy = {"haluagent.agent", "haluagent.report.lines", "httpx", "rich.console", "prompt_toolkit", "pydantic", "sympy"}
+    heavy = {
+        "haluagent.agent",
+        "haluagent.report.lines",
+        "httpx",
+        "rich.console",
+        "prompt_toolkit",
+        "pydantic",
+        "sympy",
+    }
     code = f"import sys, haluagent.cli.main; print(sorted({heavy!r} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 

@@ -27,7 +27,19 @@ def test_what_is_not_given_is_the_agents_own_default_or_the_commands() -> None:
 
 
 def test_what_is_given_reaches_the_command() -> None:
-    arguments = ["--own", "2", "--model", "m", "--no-adapter", "--search", "local", "--tools", "a.py", "--tools", "b.py"]
+    arguments = [
+        "--own",
+        "2",
+        "--model",
+        "m",
+        "--no-adapter",
+        "--search",
+        "local",
+        "--tools",
+        "a.py",
+        "--tools",
+        "b.py",
+    ]
     own, wanted = said(*arguments)  # type: ignore[misc]
     assert (own, wanted.model, wanted.adapter, wanted.search, wanted.sandbox) == (2, "m", None, "local", "docker")
     assert [path.name for path in wanted.tools] == ["a.py", "b.py"]
@@ -44,4 +56,6 @@ def test_options_that_exclude_each_other_are_refused() -> None:
 
 
 def test_every_field_of_the_options_can_be_said() -> None:
-    assert {"reflect" if name == "no_reflect" else name for name in SHARED} - {"no_adapter"} == set(AgentOptions.__dataclass_fields__)
+    assert {"reflect" if name == "no_reflect" else name for name in SHARED} - {"no_adapter"} == set(
+        AgentOptions.__dataclass_fields__
+    )

@@ -24,7 +24,9 @@ def write(path: Path, arguments: dict[str, Any]) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(("name", "code", "word"), [("T-100", 0, "1 of 1 calls valid"), ("T-200", 1, "fabricated: get")])
+@pytest.mark.parametrize(
+    ("name", "code", "word"), [("T-100", 0, "1 of 1 calls valid"), ("T-200", 1, "fabricated: get")]
+)
 def test_calls_only_needs_no_model(tmp_path: Path, capsys: Any, name: str, code: int, word: str) -> None:
     file = write(tmp_path / "run.json", {"id": name})
     assert cli.run(["runs", "check", file, "--calls-only"]) == code
@@ -39,7 +41,9 @@ def test_the_exit_code_says_the_action(
         if action is None:
             raise ModelError("no endpoint")
         claim = ReportClaim(text="It is 52 metres high.", score=0.9, critical=True, status="grounded")
-        return HallucinationReport(run_id="r", claims=(claim,), tool_call_validations=(), overall_score=0.9, action=action)
+        return HallucinationReport(
+            run_id="r", claims=(claim,), tool_call_validations=(), overall_score=0.9, action=action
+        )
 
     monkeypatch.setattr(gate, "check_run", check)
     monkeypatch.setattr(options, "make_agent", lambda wanted: HaluAgent(scripted(()), sandbox="none", search="none"))
@@ -57,12 +61,19 @@ def test_only_probes_that_say_something_else_are_shown() -> None:
         for answers in (("25", "25", "not stated"), ("not stated",) * 3)
     ]
     report = HallucinationReport(
-        run_id="r", claims=(claim,), tool_call_validations=(), consistency_probes=tuple(probes), overall_score=0.9, action="revise"
+        run_id="r",
+        claims=(claim,),
+        tool_call_validations=(),
+        consistency_probes=tuple(probes),
+        overall_score=0.9,
+        action="revise",
     )
     assert [str(line).count("asked again") for line in report_lines(report)] == [0, 0, 1, 0]
 
 
-def test_what_is_set_is_set_and_the_rest_is_as_the_task_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scripted: Any) -> None:
+def test_what_is_set_is_set_and_the_rest_is_as_the_task_has_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scripted: Any
+) -> None:
     found: list[GateSettings] = []
 
     def check(agent: HaluAgent, run: AgentRun, *, settings: GateSettings, probes: bool) -> HallucinationReport:

@@ -70,14 +70,27 @@ def test_no_origins(url: str) -> None:
 
 def test_origins_are_written_as_browsers_do() -> None:
     assert _origin("https://Chat.Example:8443/") == "https://chat.example:8443"
-    assert _origin("https://chat.example:443") == "https://chat.example" and _origin("http://[::1]:80") == "http://[::1]"
+    assert (
+        _origin("https://chat.example:443") == "https://chat.example" and _origin("http://[::1]:80") == "http://[::1]"
+    )
     assert _origin("http://chat.example:443") == "http://chat.example:443"
 
 
 @pytest.fixture
 def process(endpoint: Any, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     environment = os.environ | {"HALUAGENT_SERVER_TOKEN": "correct-horse-battery-staple", "HALUAGENT_CONFIG": ""}
-    command = [sys.executable, "-m", "haluagent", "serve", "--port", "0", "--base-url", endpoint.base_url, "--search", "none"]
+    command = [
+        sys.executable,
+        "-m",
+        "haluagent",
+        "serve",
+        "--port",
+        "0",
+        "--base-url",
+        endpoint.base_url,
+        "--search",
+        "none",
+    ]
     command += ["--sandbox", "none", "--grace", "20"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         yield process
@@ -106,4 +119,6 @@ def test_a_process_that_is_told_to_end(process: "subprocess.Popen[str]", endpoin
     assert events[-1]["kind"] == "answer" and events[-1]["detection"]["hallucination"]
     log = process.stderr.read()
     assert process.wait(20) == 0
-    assert re.search(r"POST /v1/detect 200 \d+\.\d{3} s \w{16}\n", log) and "boxes" not in log and "Traceback" not in log
+    assert (
+        re.search(r"POST /v1/detect 200 \d+\.\d{3} s \w{16}\n", log) and "boxes" not in log and "Traceback" not in log
+    )

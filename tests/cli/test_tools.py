@@ -236,17 +236,28 @@ def test_a_demo_where_the_tool_is_not_offered_misleads(try_tool: Callable[..., t
     assert (code, out) == (1, "  ✗ en tried(sentence=S1) (its `when` does not offer it here)\n")
 
 
-def test_a_tool_that_is_not_offered_without_its_search_is_not_verified(try_tool: Callable[..., tuple[int, str]]) -> None:
+def test_a_tool_that_is_not_offered_without_its_search_is_not_verified(
+    try_tool: Callable[..., tuple[int, str]],
+) -> None:
     code, out = try_tool(ask_search, {"search": None}, when=lambda context, sentence: context.search is not None)
     assert code == 3 and out.startswith("  ? en tried(sentence=S1) (it needs a search: ")
 
 
-def test_a_demo_is_held_to_where_its_arguments_come_from(registered: list[Tool], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_demo_is_held_to_where_its_arguments_come_from(
+    registered: list[Tool], capsys: pytest.CaptureFixture[str]
+) -> None:
     async def add(context: Any, sentence: Sentence, n: int) -> ToolResult:
         return ToolResult(observation="O")
 
     demos = tuple(
-        Demo(language=language, question="Q?", response="It is 12.", thought="T", call=f"add(sentence=S1, n={n})", observation="O")
+        Demo(
+            language=language,
+            question="Q?",
+            response="It is 12.",
+            thought="T",
+            call=f"add(sentence=S1, n={n})",
+            observation="O",
+        )
         for language, n in (("en", 12), ("zh", 34))
     )
     registered[:] = [make_tool(add, "add", DESCRIPTION, demos)]

@@ -27,7 +27,11 @@ def write(folder: Path, numbers: range, published: bool) -> Path:
                 for text, asked in made]  # fmt: skip
         (folder / "cmrc2018_dev.json").write_text(json.dumps(rows, ensure_ascii=False))
     else:
-        flat = [{"context": text, "question": question, "answers": [answer]} for text, asked in made for question, answer in asked]
+        flat = [
+            {"context": text, "question": question, "answers": [answer]}
+            for text, asked in made
+            for question, answer in asked
+        ]
         (folder / "cmrc2018_dev.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in flat))
     return folder
 
@@ -39,7 +43,9 @@ def told(items: list[Item]) -> list[tuple[str, str, bool]]:
 def test_both_forms_of_the_file_hold_the_same_pairs(tmp_path: Path) -> None:
     published, flat = (load("cmrc2018", write(tmp_path / str(form), range(8), form)) for form in (True, False))
     assert len(published) == len(flat) == 16
-    assert {item.reference for item in published} == {item.reference for item in flat} == {passage(n)[0] for n in range(8)}
+    assert (
+        {item.reference for item in published} == {item.reference for item in flat} == {passage(n)[0] for n in range(8)}
+    )
 
 
 def test_a_right_and_a_wrong_answer_of_one_form_to_one_question(tmp_path: Path) -> None:
@@ -53,13 +59,23 @@ def test_a_right_and_a_wrong_answer_of_one_form_to_one_question(tmp_path: Path) 
 
 
 def test_passages_that_models_are_taught_with_are_not_in_it(tmp_path: Path) -> None:
-    row = {"id": "x", "context": passage(1)[0][: LONGEST["zh"]], "question": "这座桥建于哪一年？", "answers": ["1801年"]}
+    row = {
+        "id": "x",
+        "context": passage(1)[0][: LONGEST["zh"]],
+        "question": "这座桥建于哪一年？",
+        "answers": ["1801年"],
+    }
     (tmp_path / "cmrc2018_dev.jsonl").write_text(json.dumps(row))
     with pytest.raises(ConfigError, match="holds no item of cmrc2018"):
         load("cmrc2018", tmp_path)
 
 
-BAD: list[dict[str, object]] = [{"context": "桥", "answers": ["一"]}, {"context_text": "桥"}, {"qas": []}, {"context": " "}]
+BAD: list[dict[str, object]] = [
+    {"context": "桥", "answers": ["一"]},
+    {"context_text": "桥"},
+    {"qas": []},
+    {"context": " "},
+]
 
 
 @pytest.mark.parametrize("row", BAD)

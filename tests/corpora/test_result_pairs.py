@@ -36,7 +36,10 @@ def test_half_of_the_questions_about_calls_are_to_be_answered_with_no() -> None:
     count = Counter((pair.use, pair.language, pair.wrong) for pair in pairs)
     assert set(count.values()) == {10} and len(count) == 8
     assert len({pair.id for pair in pairs}) == len(pairs)
-    assert all(one.claim != other.claim and one.reference == other.reference for one, other in zip(pairs[::2], pairs[1::2], strict=True))
+    assert all(
+        one.claim != other.claim and one.reference == other.reference
+        for one, other in zip(pairs[::2], pairs[1::2], strict=True)
+    )
 
 
 def test_statements_about_results_have_curves_of_their_own(make_context: Callable[..., ToolContext]) -> None:

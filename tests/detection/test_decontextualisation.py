@@ -45,12 +45,18 @@ def test_a_completion_adds_and_loses_nothing(written: str, original: str, known:
     assert adds_nothing(written, original, f"{known} {original}") is kept
 
 
-@pytest.mark.parametrize(("free", "completed"), [("The Vistula rises in Poland.", True), ("The Oder rises there.", False)])
+@pytest.mark.parametrize(
+    ("free", "completed"), [("The Vistula rises in Poland.", True), ("The Oder rises there.", False)]
+)
 def test_it_is_kept_beside_the_text(scripted: Any, free: str, completed: bool) -> None:
-    model = scripted(lambda messages: f'ACTION: match(sentence={scripted.checked(messages)}, context="reference")', free=free)
+    model = scripted(
+        lambda messages: f'ACTION: match(sentence={scripted.checked(messages)}, context="reference")', free=free
+    )
     with HaluAgent(model) as agent:
         detection = agent.detect(
-            "Where does the Vistula rise?", "Good question. It rises in Poland.", reference="The Vistula rises in Poland."
+            "Where does the Vistula rise?",
+            "Good question. It rises in Poland.",
+            reference="The Vistula rises in Poland.",
         )
     second = detection.sentences[1].sentence
     assert second.text == "It rises in Poland."

@@ -41,7 +41,9 @@ def detect(scripted: Any) -> Callable[..., Detection]:
             return scripted.calculate(messages)  # type: ignore[no-any-return]
         return f'ACTION: match(sentence={target}, context="reference")'
 
-    def detect(question: str, response: str, reference: str | None = None, belief: float = 0.5, **options: Any) -> Detection:
+    def detect(
+        question: str, response: str, reference: str | None = None, belief: float = 0.5, **options: Any
+    ) -> Detection:
         with HaluAgent(scripted(say, choose=believes(belief)), **options) as agent:
             return agent.detect(question, response, reference)
 
@@ -59,7 +61,11 @@ def detect(scripted: Any) -> Callable[..., Detection]:
             "The Elbe rises in the Giant Mountains. The Elbe ends in the Black Sea.",
             "A river of Europe. The Elbe rises in the Giant Mountains, and ends in the North Sea.",
         ),
-        ("请介绍易北河。", "易北河发源于克尔科诺谢山。易北河最后流入黑海。", "欧洲的河流。易北河发源于克尔科诺谢山，流入北海。"),
+        (
+            "请介绍易北河。",
+            "易北河发源于克尔科诺谢山。易北河最后流入黑海。",
+            "欧洲的河流。易北河发源于克尔科诺谢山，流入北海。",
+        ),
     ],
 )
 def test_what_stands_in_the_reference_word_for_word_is_not_contradicted_by_it(
@@ -125,7 +131,9 @@ def test_wrong_arithmetic_stays_wrong_whatever_the_reference_says(detect: Callab
 
 
 def test_a_chain_of_steps_falls_with_its_first(detect: Callable[..., Detection]) -> None:
-    response = f"{CRATES} Two crates cost 54 * 2 = 108 dollars. With a tip that is 108 + 5 = 113 dollars. Pens cost 2 * 2 = 4."
+    response = (
+        f"{CRATES} Two crates cost 54 * 2 = 108 dollars. With a tip that is 108 + 5 = 113 dollars. Pens cost 2 * 2 = 4."
+    )
     detection = detect(COSTS, response)
     assert labels(detection) == ["contradicted", "contradicted", "contradicted", "supported"]
     first, second, third, _ = detection.sentences

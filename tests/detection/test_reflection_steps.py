@@ -30,7 +30,9 @@ def detect(scripted: Any) -> Callable[..., Detection]:
     """A report by a model whose formulas from the question alone are `formula`, and which holds any statement for
     right with `belief`."""
 
-    def detect(question: str, response: str, formula: str = "120/2/12*7", belief: float = 0.6, **options: Any) -> Detection:
+    def detect(
+        question: str, response: str, formula: str = "120/2/12*7", belief: float = 0.6, **options: Any
+    ) -> Detection:
         def say(messages: Sequence[Message]) -> str:
             if not any(mark in messages[0]["content"] for mark in ("ACTION", "行为")):
                 return formula
@@ -181,7 +183,9 @@ def test_what_was_looked_up_is_no_step(scripted: Any, empty_search: Any, languag
         if not any(mark in messages[0]["content"] for mark in ("ACTION", "行为")):
             return "120/2/12*7"
         target = scripted.checked(messages)
-        if looked_up in next((line for line in messages[1]["content"].splitlines() if line.startswith(f"[{target}]")), ""):
+        if looked_up in next(
+            (line for line in messages[1]["content"].splitlines() if line.startswith(f"[{target}]")), ""
+        ):
             return f'ACTION: web_search(sentence={target}, query="{RATIO[language][:10]}")'
         return str(scripted.calculate(messages))
 

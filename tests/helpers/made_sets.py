@@ -42,7 +42,11 @@ def _bridge(number: int, chance: Random) -> dict[str, Any]:
     if number % 2:
         asked = {"question": f"Who built the {name}?", "right_answer": builder, "hallucinated_answer": owner}
     else:
-        asked = {"question": f"In what year was the {name} built?", "right_answer": str(year), "hallucinated_answer": str(wrong)}
+        asked = {
+            "question": f"In what year was the {name} built?",
+            "right_answer": str(year),
+            "hallucinated_answer": str(wrong),
+        }
     if number % 5 == 0:
         asked["hallucinated_answer"] = f"The {name} was built by {owner} with help from the town of {town}."
     return {"knowledge": text} | asked
@@ -56,7 +60,11 @@ def _bridge_zh(number: int, chance: Random) -> list[dict[str, Any]]:
         f"{name}位于{town}，靠近老港口。{name}由{builder}设计，于{year}年建成，耗资{chance.randrange(20, 900)}万元。"
         f"{year + chance.randrange(3, 20)}年，{owner}主持了扩建工程。{name}每年接待{chance.randrange(30, 99)}万名游客。"
     )
-    asked = [(f"{name}是谁设计的？", builder), (f"{name}的扩建工程由谁主持？", owner), (f"{name}是哪一年建成的？", f"{year}年")]
+    asked = [
+        (f"{name}是谁设计的？", builder),
+        (f"{name}的扩建工程由谁主持？", owner),
+        (f"{name}是哪一年建成的？", f"{year}年"),
+    ]
     return [
         {"id": f"{number}_{at}", "context": text, "question": question, "answers": [answer]}
         for at, (question, answer) in enumerate(asked)
@@ -66,7 +74,11 @@ def _bridge_zh(number: int, chance: Random) -> list[dict[str, Any]]:
 def _apples(number: int, chance: Random) -> dict[str, Any]:
     a, b, c = chance.randrange(11, 60), chance.randrange(3, 9), chance.randrange(61, 99)
     if number % 2:
-        return {"original_text": f"一箱苹果重{a}千克，{b}箱苹果一共重多少千克？", "ans": str(a * b), "equation": f"x={a}*{b}"}
+        return {
+            "original_text": f"一箱苹果重{a}千克，{b}箱苹果一共重多少千克？",
+            "ans": str(a * b),
+            "equation": f"x={a}*{b}",
+        }
     text = f"商店有{b}箱梨，每箱{a}千克，又运来{c}千克，现在一共有多少千克？"
     return {"original_text": text, "ans": str(a * b + c), "equation": f"x={b}*{a}+{c}"}
 

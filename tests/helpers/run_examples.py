@@ -5,7 +5,12 @@ from typing import Any
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FUNCTION = {"name": "weather", "description": "The weather of a city.", "parameters": PARAMETERS}
-TEXTS = ("Be short.", "How warm is it in Osk and in Brod?", "Let me look.", "It is 21 degrees in Osk; I do not know about Brod.")
+TEXTS = (
+    "Be short.",
+    "How warm is it in Osk and in Brod?",
+    "Let me look.",
+    "It is 21 degrees in Osk; I do not know about Brod.",
+)
 SYSTEM, ASKED, LOOK, ANSWER = TEXTS
 
 
@@ -66,18 +71,30 @@ EXAMPLES: dict[str, Any] = {
         "hallucination": None,
         "score": 0.5,
         "sentences": [
-            {"sentence": {"index": 1, "text": "Osk has 21 degrees.", "span": [0, 19]}, "label": "unverified", "reason": "no search"}
+            {
+                "sentence": {"index": 1, "text": "Osk has 21 degrees.", "span": [0, 19]},
+                "label": "unverified",
+                "reason": "no search",
+            }
         ],
         "steps": [
-            {"sentence": 1, "thought": LOOK, "call": {"name": "web_search", "arguments": {"sentence": "S1", "query": "Osk degrees"}},
-             "result": None, "error": "there is no search"}
+            {
+                "sentence": 1,
+                "thought": LOOK,
+                "call": {"name": "web_search", "arguments": {"sentence": "S1", "query": "Osk degrees"}},
+                "result": None,
+                "error": "there is no search",
+            }
         ],
     },
     "openai": {
         "tools": [{"type": "function", "function": FUNCTION}],
         "messages": [
             {"role": "developer", "content": SYSTEM},
-            {"role": "user", "content": [{"type": "text", "text": ASKED}, {"type": "image_url", "image_url": {"url": "data:"}}]},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": ASKED}, {"type": "image_url", "image_url": {"url": "data:"}}],
+            },
             {
                 "role": "assistant",
                 "content": LOOK,
@@ -97,10 +114,18 @@ EXAMPLES: dict[str, Any] = {
         "items": [
             {"role": "user", "content": [{"type": "input_text", "text": ASKED}]},
             {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "two cities"}]},
-            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": LOOK, "annotations": []}]},
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": LOOK, "annotations": []}],
+            },
             {"type": "function_call", "call_id": "a", "name": "weather", "arguments": '{"city": "Osk"}'},
             {"type": "function_call", "call_id": "b", "name": "weather", "arguments": '{"city": "Bro'},
-            {"type": "function_call_output", "call_id": "a", "output": [{"type": "input_text", "text": '{"degrees": 21}'}]},
+            {
+                "type": "function_call_output",
+                "call_id": "a",
+                "output": [{"type": "input_text", "text": '{"degrees": 21}'}],
+            },
             {"type": "function_call_output", "call_id": "b", "output": "no such city"},
             {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]},
         ],
@@ -123,7 +148,11 @@ EXAMPLES: dict[str, Any] = {
             {
                 "role": "user",
                 "content": [
-                    {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": '{"degrees": 21}'}]},
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "a",
+                        "content": [{"type": "text", "text": '{"degrees": 21}'}],
+                    },
                     {"type": "tool_result", "tool_use_id": "b", "content": "no such city", "is_error": True},
                 ],
             },
@@ -137,7 +166,10 @@ EXAMPLES: dict[str, Any] = {
             {"type": "human", "content": ASKED},
             {
                 "type": "ai",
-                "content": [{"type": "text", "text": LOOK}, {"type": "tool_use", "id": "a", "name": "weather", "input": {}}],
+                "content": [
+                    {"type": "text", "text": LOOK},
+                    {"type": "tool_use", "id": "a", "name": "weather", "input": {}},
+                ],
                 "tool_calls": [{"name": "weather", "args": {"city": "Osk"}, "id": "a", "type": "tool_call"}],
                 "invalid_tool_calls": [{"name": "weather", "args": '{"city": "Bro', "id": "b", "error": "not JSON"}],
             },

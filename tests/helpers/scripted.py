@@ -115,7 +115,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             choice |= {"message": {"content": self.server.say(body["messages"])}}
         prompt = sum(len(message["content"]) for message in body["messages"]) // 4
-        usage = {"prompt_tokens": prompt, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": prompt // 2}}
+        usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": 5,
+            "prompt_tokens_details": {"cached_tokens": prompt // 2},
+        }
         return self._answer(200, {"choices": [choice], "usage": usage})
 
     def _answer(self, status: int, body: dict[str, Any]) -> None:

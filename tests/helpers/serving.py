@@ -50,7 +50,9 @@ class Serving:
 
 
 @contextmanager
-def serving(agent: HaluAgent, settings: ServerSettings | None = None, watchers: Sequence[Watcher] | None = None) -> Iterator[str]:
+def serving(
+    agent: HaluAgent, settings: ServerSettings | None = None, watchers: Sequence[Watcher] | None = None
+) -> Iterator[str]:
     """The base URL of a server that runs as long as this is entered."""
     with Serving(agent, settings or ServerSettings(grace=0.2), watchers) as server:
         yield server.url

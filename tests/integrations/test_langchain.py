@@ -54,7 +54,11 @@ def test_sync_async_batch_and_stream_say_the_same(agent: HaluAgent) -> None:
     runnable = check(agent)
 
     async def asynchronous() -> list[Any]:
-        return [await runnable.ainvoke(items[0]), *await runnable.abatch(items), *[one async for one in runnable.astream(items[1])]]
+        return [
+            await runnable.ainvoke(items[0]),
+            *await runnable.abatch(items),
+            *[one async for one in runnable.astream(items[1])],
+        ]
 
     found = [runnable.invoke(items[0]), *runnable.batch(items), *runnable.stream(items[1])]
     assert [out["flagged"] for out in found] == [False, False, True, True]
@@ -147,7 +151,10 @@ def graph() -> Any:
     def build(agent: HaluAgent, answer: str, **options: Any) -> Any:
         def respond(state: State) -> dict[str, Any]:
             call = {"name": "stock", "args": {}, "id": "1"}
-            read = [ToolMessage("12 pens a box", tool_call_id="1"), ToolMessage("lost", tool_call_id="2", status="error")]
+            read = [
+                ToolMessage("12 pens a box", tool_call_id="1"),
+                ToolMessage("lost", tool_call_id="2", status="error"),
+            ]
             return {"messages": [AIMessage("", tool_calls=[call]), *read, AIMessage(answer)]}
 
         graph = StateGraph(State)

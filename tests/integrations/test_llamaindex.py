@@ -11,7 +11,11 @@ from haluagent import ConfigError, HaluAgent, ModelError
 
 pytestmark = pytest.mark.integrations
 
-QUESTION, RIGHT, WRONG = "Which colour has the sky?", "The sky over the harbour was green.", "The sky was bright orange."
+QUESTION, RIGHT, WRONG = (
+    "Which colour has the sky?",
+    "The sky over the harbour was green.",
+    "The sky was bright orange.",
+)
 CONTEXTS = ["Grass is red there.", f"They wrote it down. {RIGHT} Then it rained."]
 
 
@@ -34,7 +38,7 @@ def test_a_faithful_response_passes_with_a_high_score(scripted: Any) -> None:
     result = judge.evaluate(query=QUESTION, response=RIGHT, contexts=CONTEXTS)
     assert isinstance(result, EvaluationResult) and not result.invalid_result
     assert result.passing is True and result.score > 0.9 and result.contexts == CONTEXTS
-    assert all(line.startswith("- ") for line in result.feedback.splitlines()) and RIGHT.rstrip('.') in result.feedback
+    assert all(line.startswith("- ") for line in result.feedback.splitlines()) and RIGHT.rstrip(".") in result.feedback
 
 
 def test_an_unfaithful_one_does_not_and_the_threshold_decides(scripted: Any) -> None:
@@ -82,9 +86,15 @@ def test_a_model_that_failed_gives_an_invalid_result_or_raises(scripted: Any) ->
 @pytest.mark.parametrize(
     ("response", "contexts", "missing"), [(RIGHT, [], "context"), (RIGHT, [" "], "context"), ("", CONTEXTS, "response")]
 )
-def test_without_contexts_or_a_response_the_result_is_invalid(scripted: Any, response: str, contexts: Any, missing: str) -> None:
+def test_without_contexts_or_a_response_the_result_is_invalid(
+    scripted: Any, response: str, contexts: Any, missing: str
+) -> None:
     result = evaluator(scripted()).evaluate(QUESTION, response, contexts)
-    assert result.invalid_result and result.invalid_reason == f"there is no {missing} to look at" and result.passing is None
+    assert (
+        result.invalid_result
+        and result.invalid_reason == f"there is no {missing} to look at"
+        and result.passing is None
+    )
     with pytest.raises(ConfigError, match=f"there is no {missing}"):
         evaluator(scripted(), on_error="raise").evaluate(QUESTION, response, contexts)
 
@@ -98,4 +108,6 @@ def test_options_that_cannot_be_are_refused(scripted: Any) -> None:
 def test_without_llamaindex_the_extra_is_named() -> None:
     code = "import sys; sys.modules['llama_index.core'] = None; import haluagent.integrations.llamaindex"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert 'haluagent.errors.ConfigError: LlamaIndex is not installed: pip install "haluagent[llamaindex]"' in ran.stderr
+    assert (
+        'haluagent.errors.ConfigError: LlamaIndex is not installed: pip install "haluagent[llamaindex]"' in ran.stderr
+    )

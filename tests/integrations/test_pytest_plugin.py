@@ -154,7 +154,9 @@ def test_the_model_is_named_on_the_command_line_or_in_the_ini_file(pytester: pyt
         def test_name(haluagent_agent): assert haluagent_agent.model.name == "scripted"
         """
     )
-    pytester.runpytest_subprocess(f"--haluagent-base-url={endpoint.base_url}", "--haluagent-model=scripted").assert_outcomes(passed=2)
+    pytester.runpytest_subprocess(
+        f"--haluagent-base-url={endpoint.base_url}", "--haluagent-model=scripted"
+    ).assert_outcomes(passed=2)
     pytester.makeini(f"[pytest]\nhaluagent_base_url = {endpoint.base_url}\n")
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
     assert endpoint.chats > 0
@@ -175,7 +177,9 @@ def test_an_endpoint_that_is_not_there_fails_the_test(pytester: pytest.Pytester)
 def test_without_a_test_around_it_an_agent_has_to_be_given() -> None:
     code = "from haluagent.pytest_plugin import assert_faithful; assert_faithful('It is.', 'It is.')"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "ConfigError: there is no test here that could ask for the fixture haluagent_agent: give agent=" in ran.stderr
+    assert (
+        "ConfigError: there is no test here that could ask for the fixture haluagent_agent: give agent=" in ran.stderr
+    )
 
 
 def test_the_plugin_imports_nothing_that_takes_time() -> None:

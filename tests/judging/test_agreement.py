@@ -13,7 +13,12 @@ from haluagent.judging.agreement import adds, agreement, answers_nothing, contai
         ("red wine", "red and white", "", 0.5),
         ("the Elbe rises in Poland", "the Elbe rises in Saxony", "Where does the Elbe rise?", 1 / 2),  # "rises"
         ("the Elbe", "the Elbe", "What is the Elbe?", 1.0),  # nothing but words of the question
-        ("Ann Ellis", "Ann Mary Ellis", "Who is older, Ann Ellis or Tom Vane?", 1.0),  # as full a name as it has elsewhere
+        (
+            "Ann Ellis",
+            "Ann Mary Ellis",
+            "Who is older, Ann Ellis or Tom Vane?",
+            1.0,
+        ),  # as full a name as it has elsewhere
         ("Tom Vane", "Ann Mary Ellis", "Who is older, Ann Ellis or Tom Vane?", 0.0),
         ("", "Paris", "", None),
         ("Paris", "the", "", None),
@@ -26,7 +31,12 @@ from haluagent.judging.agreement import adds, agreement, answers_nothing, contai
         ("1 million", "2 million", "", 0.0),
         ("5战3胜制", "1战3胜制", "", 0.0),
         ("three months", "The notice period is six months.", "How long is the notice period?", 0.0),
-        ("three months", "The notice period is 3 months.", "How long is the notice period?", 0.5),  # the words; the number is the same
+        (
+            "three months",
+            "The notice period is 3 months.",
+            "How long is the notice period?",
+            0.5,
+        ),  # the words; the number is the same
         ("no", "no", "", None),  # no word that carries meaning
     ],
 )

@@ -47,7 +47,9 @@ def test_the_lean_is_where_nothing_is_known(curve: MatchCurve) -> None:
     lean, slope, bonus = curve.lean, curve.slope, curve.familiar
     assert calibrated(lean, curve) == 0.5
     assert calibrated(lean - 0.1, curve) < 0.5 < calibrated(lean + 0.1, curve)
-    assert calibrated(lean, curve, True) == (0.5 if bonus == 0 else pytest.approx(calibrated(lean + bonus / slope, curve)))
+    assert calibrated(lean, curve, True) == (
+        0.5 if bonus == 0 else pytest.approx(calibrated(lean + bonus / slope, curve))
+    )
 
 
 def test_the_lean_shifts_the_curve() -> None:
@@ -94,10 +96,10 @@ def test_answers_that_hang_on_the_order_alone_say_nothing(
 
 
 @pytest.mark.parametrize("curve", CURVES)
-@pytest.mark.parametrize(("first", "second", "silent"), [(5, -4.97, True), (5, -4.9, False), (1, -0.97, False), (0.01, 0, False)])
-def test_only_large_log_odds_may_cancel_by_chance(
-    curve: MatchCurve, first: float, second: float, silent: bool
-) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "silent"), [(5, -4.97, True), (5, -4.9, False), (1, -0.97, False), (0.01, 0, False)]
+)
+def test_only_large_log_odds_may_cancel_by_chance(curve: MatchCurve, first: float, second: float, silent: bool) -> None:
     one, other = (1 / (1 + math.exp(-odds)) for odds in (first, second))
     found = judgement(one, other, curve)
     assert found.silent is silent
@@ -113,7 +115,9 @@ def test_answers_without_log_probabilities_have_votes(
     curve: MatchCurve, one: float, other: float, supported: float | None
 ) -> None:
     found = judgement(one, other, curve, familiar=True, scored=False)
-    assert found[:3] == Judgement(0.5 if supported is None else supported, silent=supported is None, calibrated=False)[:3]
+    assert (
+        found[:3] == Judgement(0.5 if supported is None else supported, silent=supported is None, calibrated=False)[:3]
+    )
 
 
 # The constants of a model ----------------------------------------------------------------------------------------

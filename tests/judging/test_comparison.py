@@ -145,9 +145,13 @@ def test_a_missing_number_without_log_probabilities_keeps_the_cap(scripted: Any,
 def test_the_two_answers_are_averaged(scripted: Any, make_context: Any, language: Language) -> None:
     """One option order says yes with odds of 3, the other with even odds: together the square root of 3."""
     model = scripted(choose=lambda messages: 0.5 if turned(messages) else 0.75)
-    context = make_context(WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model)
+    context = make_context(
+        WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model
+    )
     even = scripted(choose=believes(3**0.5 / (1 + 3**0.5)))
-    other = make_context(WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=even)
+    other = make_context(
+        WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=even
+    )
     assert call(context).evidence[0].score == pytest.approx(call(other).evidence[0].score)
 
 
@@ -164,7 +168,9 @@ def test_a_bare_answer_is_judged_as_the_answer(scripted: Any, make_context: Any,
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_one_sentence_of_several_is_judged_as_a_statement(scripted: Any, make_context: Any, language: Language) -> None:
     model = scripted(choose=believes(0.99))
-    context = make_context(WHERE[language], TWO[language], language=language, reference=REFERENCE[language], model=model)
+    context = make_context(
+        WHERE[language], TWO[language], language=language, reference=REFERENCE[language], model=model
+    )
     call(context)
     for messages in model.seen:
         assert f"<statement>\n{context.sentences[0].text}" in prompt(messages)
@@ -180,7 +186,9 @@ def test_a_bare_answer_is_compared_with_one_given_anew(
 ) -> None:
     model = scripted(choose=believes(0.99), free=" Poland\n" if language == "en" else " 波兰\n")
     response = ANSWER[language]
-    result = call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model))
+    result = call(
+        make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)
+    )
     assert gives in result.observation and "\n" not in result.observation
     asked = prompt(model.seen[-1])
     assert model.seen[-1] not in choices(model) and model.grammars == [None]
@@ -201,7 +209,9 @@ def test_an_answer_given_anew_moves_the_judgement(scripted: Any, make_context: A
 
     def result(free: str) -> ToolResult:
         model = scripted(choose=believes(rather(language)), free=free)
-        context = make_context(WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model)
+        context = make_context(
+            WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model
+        )
         return call(context)
 
     same, other, none = map(result, free)
@@ -218,7 +228,9 @@ def test_an_answer_given_anew_does_not_vouch_for_what_is_added(
 ) -> None:
     def label(response: str) -> str | None:
         model = scripted(choose=believes(rather(language)), free=answer)
-        return call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)).label
+        return call(
+            make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)
+        ).label
 
     assert (label(answer), label(added)) == ("supported", None)
 

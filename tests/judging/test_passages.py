@@ -1,6 +1,5 @@
 """What `match` is made of: the passage that a sentence is about, quotations, numbers and words."""
 
-
 import pytest
 
 from haluagent.judging.passages import best_windows, missing_numbers, passage, quoted
@@ -18,8 +17,16 @@ ELBE_ZH = "易北河发源于捷克的克尔科诺谢山。它在库克斯港附
         ("The Elbe rises in the Giant Mountains.", ELBE, None),  # a part of a clause may say something else
         ("易北河发源于捷克的克尔科诺谢山；", ELBE_ZH, "易北河发源于捷克的克尔科诺谢山"),
         ("The Elbe rises in Poland, in the north.", ELBE, None),
-        ("The bridge was built in 1905.", "The bridge was built in 1905, 20 years ago.", "The bridge was built in 1905"),
-        ("The bridge was built in Rome.", "So,the bridge,The bridge was built in Rome,20", "The bridge was built in Rome"),
+        (
+            "The bridge was built in 1905.",
+            "The bridge was built in 1905, 20 years ago.",
+            "The bridge was built in 1905",
+        ),
+        (
+            "The bridge was built in Rome.",
+            "So,the bridge,The bridge was built in Rome,20",
+            "The bridge was built in Rome",
+        ),
         ("北京是中华人民共和国的首都。", "北京是中华人民共和国的首都，2010年", "北京是中华人民共和国的首都"),
         ("12 people live in this town.", "In 2010, 12 people live in this town.", "12 people live in this town"),
         ("North Sea", ELBE, None),  # too short to be said

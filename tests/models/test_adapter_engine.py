@@ -12,9 +12,24 @@ from haluagent.tooling import turn_format
 from haluagent.types import Language
 
 ITEMS: list[tuple[Language, str, str, str | None]] = [
-    ("en", "Who painted the ceiling of the town hall?", "Anna Berg painted it in 1911. Her brother helped her. Hope this helps!", None),
-    ("en", "A box holds 12 pens. How many pens are in 7 boxes?", "7 boxes hold 12 * 7 = 84 pens. So the answer is 84.", None),
-    ("en", "When did the mill close?", "The mill closed in 1974. It had 40 workers.", "The mill closed in 1974, with 52 workers."),
+    (
+        "en",
+        "Who painted the ceiling of the town hall?",
+        "Anna Berg painted it in 1911. Her brother helped her. Hope this helps!",
+        None,
+    ),
+    (
+        "en",
+        "A box holds 12 pens. How many pens are in 7 boxes?",
+        "7 boxes hold 12 * 7 = 84 pens. So the answer is 84.",
+        None,
+    ),
+    (
+        "en",
+        "When did the mill close?",
+        "The mill closed in 1974. It had 40 workers.",
+        "The mill closed in 1974, with 52 workers.",
+    ),
     ("zh", "镇上的桥是谁设计的？", "桥是林远设计的。他还设计了车站。希望对您有帮助！", None),
     ("zh", "一箱有12支笔，7箱一共有多少支？", "7箱一共有12×7=84支。所以答案是84。", None),
     ("zh", "磨坊是哪一年关闭的？", "磨坊在1974年关闭。当时有40名工人。", "磨坊于1974年关闭，当时有52名工人。"),
@@ -71,7 +86,13 @@ def test_turns_need_no_grammar_to_be_calls(scripted: Any, empty_search: Any, eng
 @pytest.mark.parametrize(
     ("language", "question", "reference", "right", "wrong"),
     [
-        ("en", "Who built Harlow Tower?", "Harlow Tower was built by Mary Ellis, paid by John Carrick.", "Mary Ellis", "John Carrick"),
+        (
+            "en",
+            "Who built Harlow Tower?",
+            "Harlow Tower was built by Mary Ellis, paid by John Carrick.",
+            "Mary Ellis",
+            "John Carrick",
+        ),
         ("zh", "高塔是谁建造的？", "高塔由李明建造，王强出资。", "是李明建造的。", "是王强建造的。"),
     ],
 )

@@ -68,7 +68,9 @@ def test_a_card_says_what_its_adapter_is(make: Make) -> None:
         assert found.checked() == card.with_suffix(".gguf").resolve()
 
 
-def test_a_gguf_file_without_a_card_is_used_as_it_is_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_gguf_file_without_a_card_is_used_as_it_is_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = tmp_path / "plain.gguf"
     file.write_bytes(DATA)
     found = load(file)
@@ -251,7 +253,9 @@ def test_a_command_takes_one_or_none() -> None:
     ],
     ids=lambda command: " ".join(command[:2]),
 )  # fmt: skip
-@pytest.mark.parametrize(("flags", "adapter"), [([], "auto"), (["--no-adapter"], None), (["--adapter", "a.json"], "a.json")])
+@pytest.mark.parametrize(
+    ("flags", "adapter"), [([], "auto"), (["--no-adapter"], None), (["--adapter", "a.json"], "a.json")]
+)
 def test_every_command_passes_it_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str], flags: list[str], adapter: str | None
 ) -> None:

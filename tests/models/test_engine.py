@@ -65,7 +65,9 @@ def test_a_chinese_length_is_counted(agent: HaluAgent) -> None:
 
 def test_the_single_transcript_runs_on_the_engine(engine_model: Model) -> None:
     with HaluAgent(engine_model, strategy="linear", limits=Limits(steps=2)) as agent:
-        detection = agent.detect("Describe the boxes.", "Two boxes hold 2 * 6 = 12 cups. Three boxes hold 3 * 6 = 19 cups.")
+        detection = agent.detect(
+            "Describe the boxes.", "Two boxes hold 2 * 6 = 12 cups. Three boxes hold 3 * 6 = 19 cups."
+        )
     assert detection.steps[0].call is not None
     assert all(step.call is not None for step in detection.steps), "the grammar lets no unreadable turn through"
     assert detection.stop in ("answer", "step_limit")

@@ -26,12 +26,16 @@ OTHER = EMBEDDED.model_copy(
         "claims": {"en": 5.0, "zh": 5.0},
         "mentions": dict.fromkeys(EMBEDDED.mentions, 5.0),
         "problem": EMBEDDED.problem.model_copy(update={"intercept": 9.0}),
-        "translation": {key: curve.model_copy(update={"intercept": -99.0}) for key, curve in EMBEDDED.translation.items()},
+        "translation": {
+            key: curve.model_copy(update={"intercept": -99.0}) for key, curve in EMBEDDED.translation.items()
+        },
     }
 )
 
 
-def model(scripted: Any, calibration: Calibration = TAUGHT, taught: frozenset[str] = frozenset(), **options: Any) -> Any:
+def model(
+    scripted: Any, calibration: Calibration = TAUGHT, taught: frozenset[str] = frozenset(), **options: Any
+) -> Any:
     made = scripted(**options)
     made.calibration, made.taught = calibration, taught
     return made
@@ -53,7 +57,9 @@ def task(made: Any, response: str, language: Language = "en", **options: Any) ->
 def test_a_curve_is_that_of_the_model(scripted: Any, make_context: Any) -> None:
     found = {}
     for name, calibration in (("taught", TAUGHT), ("embedded", EMBEDDED)):
-        context = make_context("Where?", "Bergen is where it stands.", model=model(scripted, calibration, choose=steady(0.6)))
+        context = make_context(
+            "Where?", "Bergen is where it stands.", model=model(scripted, calibration, choose=steady(0.6))
+        )
         found[name] = asyncio.run(ask(context, context.sentences[0], TOWER, "statement")).supported
     assert found["taught"] == pytest.approx(0.6), "its log-odds are taken as they are"
     assert found["embedded"] > 0.9
@@ -105,7 +111,8 @@ def test_no_examples_of_tools_that_it_knows(scripted: Any, language: Language) -
     response = "It stands in Bergen."
     every = frozenset(item.name for item in default_registry())
     plain, one, all_known = (
-        task(model(scripted, taught=frozenset(names)), response, language).system for names in ((), ("calculator",), every)
+        task(model(scripted, taught=frozenset(names)), response, language).system
+        for names in ((), ("calculator",), every)
     )
     demos = [(item.name, demo) for item in default_registry() for demo in item.demos if demo.language == language]
     shown = [(name, demo.observation) for name, demo in demos if name != "split_text"]
@@ -118,7 +125,10 @@ def test_no_examples_of_tools_that_it_knows(scripted: Any, language: Language) -
 
 def test_the_single_transcript_keeps_its_examples(scripted: Any) -> None:
     known = frozenset(item.name for item in default_registry())
-    systems = [task(model(scripted, taught=names), "It stands.", single_transcript=True).system for names in (known, frozenset())]
+    systems = [
+        task(model(scripted, taught=names), "It stands.", single_transcript=True).system
+        for names in (known, frozenset())
+    ]
     assert systems[0] == systems[1]
 
 

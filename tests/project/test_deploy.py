@@ -92,12 +92,18 @@ def test_secrets_are_in_files() -> None:
     names = [key for service in SERVICES.values() for key in service.get("environment", {})]
     names += re.findall(r"^(?:ENV|ARG) (.*)$", DOCKERFILE, flags=re.M)
     assert not [name for name in names if re.search(r"TOKEN|KEY|SECRET|PASSWORD", name)]
-    assert instructions(1)[-1] == ("CMD", '["serve", "--host", "0.0.0.0", "--token-file", "/run/secrets/haluagent-token"]')
+    assert instructions(1)[-1] == (
+        "CMD",
+        '["serve", "--host", "0.0.0.0", "--token-file", "/run/secrets/haluagent-token"]',
+    )
 
 
 def test_every_part_that_is_waited_for_has_a_health_check() -> None:
     waits = SERVICES["server"]["depends_on"]
-    assert waits == {"vllm": {"condition": "service_healthy"}, "searxng": {"condition": "service_started"}}  # works without searches
+    assert waits == {
+        "vllm": {"condition": "service_healthy"},
+        "searxng": {"condition": "service_started"},
+    }  # works without searches
     assert all("healthcheck" in SERVICES[name] for name in waits)
     check = next(rest for name, rest in instructions(1) if name == "HEALTHCHECK")
     command = json.loads(check[check.index("[") :])
@@ -127,7 +133,11 @@ def test_what_the_image_is_made_of_is_there_and_let_through() -> None:
 
 
 def test_variables_are_those_that_are_read() -> None:
-    read = "".join(path.read_text(encoding="utf-8") for room in ("haluagent", "tools", "sandbox") for path in (ROOT / room).rglob("*.py"))
+    read = "".join(
+        path.read_text(encoding="utf-8")
+        for room in ("haluagent", "tools", "sandbox")
+        for path in (ROOT / room).rglob("*.py")
+    )
     compose = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     settings = {*re.findall(r"\$\{(\w+):-", compose)}
     named = {*re.findall(r"\bHALUAGENT_\w+", DOC + compose + DOCKERFILE)}
@@ -142,7 +152,12 @@ def test_the_filter_lets_bubblewrap_make_namespaces_and_refuses_the_rest() -> No
     """What a program may not do, the server may neither, but for what bubblewrap needs."""
     from haluagent.sandbox.seccomp import _REFUSED
 
-    refused = {name for rule in SECCOMP["syscalls"] if rule["action"] == "SCMP_ACT_ERRNO" and "args" not in rule for name in rule["names"]}
+    refused = {
+        name
+        for rule in SECCOMP["syscalls"]
+        if rule["action"] == "SCMP_ACT_ERRNO" and "args" not in rule
+        for name in rule["names"]
+    }
     needed = {"clone", "unshare", "mount", "umount2", "pivot_root", "sethostname"}
     assert not refused & needed
     # The rest Docker allows, too: they take memory that no limit of a process counts, but the container's counts it.

@@ -72,7 +72,9 @@ class Endpoint(BaseHTTPRequestHandler):
         if body.get("logprobs"):
             yes = "B" if re.search(r"^B: ?(yes|是)", asked, re.IGNORECASE | re.MULTILINE) else "A"
             chances = {"A": 0.1, "B": 0.1, "Yes": 0.9, "No": 0.1, yes: 0.9}
-            tokens = [{"token": token, "logprob": -0.105 if chance > 0.5 else -2.303} for token, chance in chances.items()]
+            tokens = [
+                {"token": token, "logprob": -0.105 if chance > 0.5 else -2.303} for token, chance in chances.items()
+            ]
             choice = {"message": {"content": yes}, "logprobs": {"content": [{"top_logprobs": tokens}]}}
         else:
             checked = re.findall(r"Check (S\d+)", asked)
@@ -113,7 +115,9 @@ def test_what_a_guide_shows_runs(guide: str, need: str, base_url: str, tmp_path:
         if block.language == "python" and (name := re.match(r"# (\w+\.py)\n", block.text)):
             (folder / name[1]).write_text(block.text, encoding="utf-8")
             continue
-        command = [sys.executable, "-c", block.text] if block.language == "python" else ["bash", "-c", SHELL + block.text]
+        command = (
+            [sys.executable, "-c", block.text] if block.language == "python" else ["bash", "-c", SHELL + block.text]
+        )
         ran = subprocess.run(
             command,
             cwd=folder,

@@ -132,14 +132,27 @@ def test_the_demos_hold_against_the_service(rates: RateServer, capsys: pytest.Ca
     [
         ("On 1999-01-04 a euro was worth 1.18 dollars.", "supported", "1 EUR = 1.1789 USD on 1999-01-04"),
         ("On 1999-01-04, 100 euros were 117.89 US dollars.", "supported", "100 EUR = 117.89 USD on 1999-01-04"),
-        ("On 1999-01-04, 1 EUR was 1.19 USD.", None, "1 EUR = 1.1789 USD on 1999-01-04, which is near 1.19: this does not decide it"),
-        ("On 1999-01-04, 1 EUR was 1 USD.", None, "1 EUR = 1.1789 USD on 1999-01-04, which is near 1: this does not decide it"),
+        (
+            "On 1999-01-04, 1 EUR was 1.19 USD.",
+            None,
+            "1 EUR = 1.1789 USD on 1999-01-04, which is near 1.19: this does not decide it",
+        ),
+        (
+            "On 1999-01-04, 1 EUR was 1 USD.",
+            None,
+            "1 EUR = 1.1789 USD on 1999-01-04, which is near 1: this does not decide it",
+        ),
         ("On 1999-01-04, 1 EUR was 140 yen.", "contradicted", "1 EUR = 133.73 JPY on 1999-01-04, not 140"),
         ("On 2024-01-07, 1 euro was 0.8621 pounds.", "supported", "1 EUR = 0.8621 GBP on 2024-01-05"),
     ],
 )
 def test_a_rate_is_judged_as_precisely_as_it_is_stated(
-    rates: RateServer, exchange: Tool, make_context: Callable[..., ToolContext], response: str, label: str, observation: str
+    rates: RateServer,
+    exchange: Tool,
+    make_context: Callable[..., ToolContext],
+    response: str,
+    label: str,
+    observation: str,
 ) -> None:
     result = call(exchange, make_context("What was the rate?", response))
     assert (result.label, result.observation) == (label, observation)
@@ -207,7 +220,10 @@ def test_without_the_service_its_demos_are_not_verified(
 ) -> None:
     monkeypatch.setenv("EXCHANGE_RATE_URL", "http://127.0.0.1:1")
     assert cli.run(["tools", "test", "--tools", str(EXAMPLES / "exchange_rate.py"), "--lang", "en"]) == 3
-    assert "? en exchange_rate(sentence=S1) (the exchange rates could not be asked for: ConnectError" in capsys.readouterr().out
+    assert (
+        "? en exchange_rate(sentence=S1) (the exchange rates could not be asked for: ConnectError"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("name", ["chemical_symbol", "exchange_rate"])

@@ -55,7 +55,9 @@ def test_every_public_name_is_there() -> None:
 
 def test_tools_are_one_module_under_one_name(tmp_path: Path) -> None:
     """A second import path would make a second registry."""
-    code = "import sys, haluagent.tools.match; print([n for n in sys.modules if n.split('.')[0] in ('tools', 'prompts')])"
+    code = (
+        "import sys, haluagent.tools.match; print([n for n in sys.modules if n.split('.')[0] in ('tools', 'prompts')])"
+    )
     assert run(code, tmp_path).strip() == "[]"
 
 

@@ -12,7 +12,16 @@ SOURCES = sorted(
 # Runs programs, inside of a sandbox: there it is all that there is. The host only reads it as text.
 RUNNER = ROOT / "sandbox" / "worker" / "runner.py"
 FORBIDDEN_NAMES = {"eval", "exec", "compile", "__import__", "sympify", "parse_expr", "execfile"}
-FORBIDDEN_ATTRIBUTES = {"sympify", "parse_expr", "system", "popen", "eval", "exec", "create_subprocess_shell", "getoutput"}
+FORBIDDEN_ATTRIBUTES = {
+    "sympify",
+    "parse_expr",
+    "system",
+    "popen",
+    "eval",
+    "exec",
+    "create_subprocess_shell",
+    "getoutput",
+}
 FORBIDDEN_IMPORTS = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
 
 

@@ -405,7 +405,9 @@ def test_a_warm_run_is_quick(sandbox: PooledSandbox, capsys: pytest.CaptureFixtu
             until(lambda: len(waiting(sandbox)) == 4)
             pairs = [(milliseconds(warm), milliseconds(bare)) for _ in range(50)]
             ours, theirs = (statistics.median(times) for times in zip(*pairs, strict=True))
-            seen.append(f"{sandbox.name}: median of 50 warm runs {ours:.0f} ms, of 50 bare docker execs {theirs:.0f} ms")
+            seen.append(
+                f"{sandbox.name}: median of 50 warm runs {ours:.0f} ms, of 50 bare docker execs {theirs:.0f} ms"
+            )
             with capsys.disabled():
                 print("\n" + seen[-1])
             if ours <= max(WARM_MILLISECONDS, OF_A_BARE_EXEC * theirs):

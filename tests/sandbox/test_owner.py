@@ -23,6 +23,10 @@ def test_another_process_with_the_same_number_is_not_it() -> None:
     assert owner.is_gone(f"{machine}/{pid}/{int(start) - 1}") is True
 
 
-@pytest.mark.parametrize("name", ["", "other-machine/1/5", "nonsense", f"x:1/{os.getpid()}/1"], ids=["empty", "elsewhere", "nonsense", "unreadable"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "other-machine/1/5", "nonsense", f"x:1/{os.getpid()}/1"],
+    ids=["empty", "elsewhere", "nonsense", "unreadable"],
+)
 def test_what_cannot_be_seen_is_not_judged(name: str) -> None:
     assert owner.is_gone(name) is None

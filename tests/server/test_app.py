@@ -21,14 +21,21 @@ from haluagent.judging import judge
 from haluagent.server.settings import ServerSettings
 from haluagent.types import Detection
 
-CHECK = {"question": "What is blue?", "answer": "The sky is blue.", "documents": ["The sky is blue.", "Grass is green."]}
+CHECK = {
+    "question": "What is blue?",
+    "answer": "The sky is blue.",
+    "documents": ["The sky is blue.", "Grass is green."],
+}
 CLAIMS = {"response": "The sky is blue.", "reference": "The sky is blue.", "id": 7}
 RUN = {
     "run_id": "r1",
     "tools": [{"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}],
     "turns": [
         {"role": "user", "text": "How warm is Oslo?"},
-        {"role": "assistant", "calls": [{"id": "c1", "tool": "weather", "arguments": {"city": "Oslo"}, "result": "Oslo: 12 degrees"}]},
+        {
+            "role": "assistant",
+            "calls": [{"id": "c1", "tool": "weather", "arguments": {"city": "Oslo"}, "result": "Oslo: 12 degrees"}],
+        },
     ],
     "answer": "Oslo has 12 degrees.",
 }
@@ -67,7 +74,9 @@ def test_each_endpoint_answers_as_the_command_line_does(scripted: Any, url: str)
         assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
         assert without_seconds(answer.json()) == without_seconds(json.loads(json.dumps(expected[path])))
         last = stream(url + path, body)[-1]
-        assert without_seconds(last["detection" if path == "/v1/detect" else "result"]) == without_seconds(answer.json())
+        assert without_seconds(last["detection" if path == "/v1/detect" else "result"]) == without_seconds(
+            answer.json()
+        )
 
 
 def test_a_stream_has_the_events_of_the_agent(url: str, scripted: Any) -> None:
@@ -190,7 +199,9 @@ def test_bodies_that_are_hard_to_read_hold_up_no_detection(url: str, monkeypatch
 
     monkeypatch.setattr(endpoint, "read", hard)
     large = TEXT | {"reference": "a " * endpoint.LARGE}
-    threads = [threading.Thread(target=http.post, args=(url + "/v1/detect",), kwargs={"json": large}) for _ in range(40)]
+    threads = [
+        threading.Thread(target=http.post, args=(url + "/v1/detect",), kwargs={"json": large}) for _ in range(40)
+    ]
     for thread in threads:
         thread.start()
     until(lambda: len(reading) == 2)
@@ -235,7 +246,10 @@ def test_what_an_endpoint_refuses_is_not_logged() -> None:
     from haluagent.models.client import _status
     from haluagent.models.endpoint import RequestRefused
 
-    assert _status(RequestRefused("http://a.example/v1/chat answered 400: your prompt was")) == "http://a.example/v1/chat answered 400"
+    assert (
+        _status(RequestRefused("http://a.example/v1/chat answered 400: your prompt was"))
+        == "http://a.example/v1/chat answered 400"
+    )
 
 
 def test_a_form_cannot_post(url: str) -> None:
@@ -359,7 +373,9 @@ def test_others_wait_in_order_and_more_are_turned_away(held: Held) -> None:
             thread.start()
             until(lambda n=number: queue.state() == (1, n))
         busy = http.post(server.url + "/v1/detect", json=TEXT)
-        assert busy.status_code == 429 and busy.json()["error"]["type"] == "busy" and int(busy.headers["retry-after"]) >= 1
+        assert (
+            busy.status_code == 429 and busy.json()["error"]["type"] == "busy" and int(busy.headers["retry-after"]) >= 1
+        )
         held.go.set()
         for thread in threads:
             thread.join(10)
@@ -377,7 +393,9 @@ def test_who_waits_and_goes_leaves_the_queue(held: Held) -> None:
         first = threading.Thread(target=stream, args=(server.url + "/v1/detect", TEXT))
         first.start()
         until(lambda: queue.state() == (1, 0))
-        with http.stream("POST", server.url + "/v1/detect", json=TEXT, headers={"Accept": "text/event-stream"}) as waiting:
+        with http.stream(
+            "POST", server.url + "/v1/detect", json=TEXT, headers={"Accept": "text/event-stream"}
+        ) as waiting:
             assert events(next(waiting.iter_text())) == [{"kind": "waiting", "before": 0}]
         until(lambda: queue.state() == (1, 0))
         held.go.set()
@@ -387,7 +405,9 @@ def test_who_waits_and_goes_leaves_the_queue(held: Held) -> None:
 
 def test_a_stream_has_no_line_ends_in_its_data(url: str) -> None:
     said = "Blue\u2028is\u2029the\x85sky. 12 * 7 = 84."
-    with http.stream("POST", url + "/v1/detect", json=TEXT | {"response": said}, headers={"Accept": "text/event-stream"}) as answer:
+    with http.stream(
+        "POST", url + "/v1/detect", json=TEXT | {"response": said}, headers={"Accept": "text/event-stream"}
+    ) as answer:
         data = [json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data: ")]
     assert data[-1]["detection"]["response"] == said
 

@@ -24,7 +24,9 @@ def test_a_detection_arrives_sentence_by_sentence(engine_model: Any) -> None:
                 if line.startswith("data: "):
                     came.append((time.monotonic() - began, json.loads(line.removeprefix("data: "))))
     events = [event for _, event in came]
-    labels = {event["entry"]["sentence"]["index"]: event["entry"]["label"] for event in events if event["kind"] == "verdict"}
+    labels = {
+        event["entry"]["sentence"]["index"]: event["entry"]["label"] for event in events if event["kind"] == "verdict"
+    }
     assert labels == {1: "supported", 2: "supported", 3: "contradicted"}
     assert events[-1]["kind"] == "answer" and events[-1]["detection"]["hallucination"] is True
     first = {event["kind"]: after for after, event in reversed(came)}
@@ -34,7 +36,11 @@ def test_a_detection_arrives_sentence_by_sentence(engine_model: Any) -> None:
 
 
 def test_an_answer_is_checked_against_its_documents(engine_model: Any) -> None:
-    body = {"question": "Who built Harlow Tower?", "answer": "John Carrick did.", "documents": ["Mary Ellis built Harlow Tower in 1911."]}
+    body = {
+        "question": "Who built Harlow Tower?",
+        "answer": "John Carrick did.",
+        "documents": ["Mary Ellis built Harlow Tower in 1911."],
+    }
     with serving(make_agent(engine_model)) as url, httpx.Client(timeout=250) as client:
         found = client.post(f"{url}/v1/check", json=body)
         assert found.status_code == 200 and found.json()["verdict"] == "FAIL", found.text

@@ -119,8 +119,14 @@ def test_two_hundred_streams_at_once_lose_nothing_and_cross_nowhere() -> None:
         assert found["response"] == text(number)["response"]
         assert found["hallucination"] is (True if number % 2 else None)  # the sum; the reference decides nothing
         came = {kind: [event for event in events if event["kind"] == kind] for kind in kinds}
-        labels = {event["entry"]["sentence"]["index"]: event["entry"] for kind in ("verdict", "revision") for event in came.get(kind, [])}
-        assert in_order(event["sentence"] for event in came["sentence"]) == in_order(entry["sentence"] for entry in found["sentences"])
+        labels = {
+            event["entry"]["sentence"]["index"]: event["entry"]
+            for kind in ("verdict", "revision")
+            for event in came.get(kind, [])
+        }
+        assert in_order(event["sentence"] for event in came["sentence"]) == in_order(
+            entry["sentence"] for entry in found["sentences"]
+        )
         assert in_order(labels.values()) == in_order(found["sentences"])
         assert in_order(event["step"] for event in came["observation"]) == in_order(found["steps"])
         for index in labels:  # a sentence is found, then acted on, then has its verdict
@@ -177,7 +183,9 @@ def test_a_request_takes_hardly_longer_than_the_work_on_it() -> None:
     added = asyncio.run(measure())
 
     median, p99 = statistics.median(added), statistics.quantiles(added, n=100)[-1]
-    print(f"\n{len(added)} requests, {clients} at once: added {median * 1000:.1f} ms at the median, {p99 * 1000:.1f} ms at p99")
+    print(
+        f"\n{len(added)} requests, {clients} at once: added {median * 1000:.1f} ms at the median, {p99 * 1000:.1f} ms at p99"
+    )
     assert len(added) == REQUESTS
     assert median < max(0.03, 3 * statistics.median(seconds.took.values()))  # generous: tests run on busy machines
 

@@ -25,7 +25,14 @@ def values(metrics: Metrics) -> dict[str, float]:
 
 
 def detection(**fields: object) -> Detection:
-    given = {"question": "Q", "response": FOUND.text, "language": "en", "hallucination": True, "score": 0.9, "sentences": (ENTRY,)}
+    given = {
+        "question": "Q",
+        "response": FOUND.text,
+        "language": "en",
+        "hallucination": True,
+        "score": 0.9,
+        "sentences": (ENTRY,),
+    }
     return Detection.model_validate(given | {"usage": USED} | fields)
 
 
@@ -43,7 +50,9 @@ def test_a_detection_is_counted_with_all_it_cost() -> None:
 
     found = values(metrics)
 
-    firsts = {name: found.pop(name) for name in ("haluagent_first_event_seconds_sum", "haluagent_first_verdict_seconds_sum")}
+    firsts = {
+        name: found.pop(name) for name in ("haluagent_first_event_seconds_sum", "haluagent_first_verdict_seconds_sum")
+    }
     assert all(0 < seconds < 1 for seconds in firsts.values())
     assert found == {
         "haluagent_requests_total done detect": 1,
@@ -98,11 +107,17 @@ def test_what_failed_or_never_began_has_no_verdict_and_no_seconds() -> None:
     metrics = Metrics([])
     failed = metrics.watch("detect", {})
     failed.started()
-    failed.ended(Outcome(job="detect", ending="model", waited=0, worked=1, result=detection(hallucination=None, stop="error")))
+    failed.ended(
+        Outcome(job="detect", ending="model", waited=0, worked=1, result=detection(hallucination=None, stop="error"))
+    )
     metrics.watch("check", {}).ended(Outcome(job="check", ending="busy", waited=0, worked=0))
 
-    odd = Usage(prompt_tokens=5, cached_tokens=-60, generated_tokens=-1)  # a wrong number of an endpoint is no reason to stop counting
-    metrics.watch("detect", {}).ended(Outcome(job="detect", ending="gone", waited=0, worked=0, result=detection(usage=odd)))
+    odd = Usage(
+        prompt_tokens=5, cached_tokens=-60, generated_tokens=-1
+    )  # a wrong number of an endpoint is no reason to stop counting
+    metrics.watch("detect", {}).ended(
+        Outcome(job="detect", ending="gone", waited=0, worked=0, result=detection(usage=odd))
+    )
 
     found = values(metrics)
 

@@ -39,13 +39,19 @@ def url() -> Iterator[str]:
     agent = HaluAgent(ScriptedModel(say), sandbox="none", search="none")
     with serving(agent) as base:
         yield base
-        counted = [line for line in httpx.get(f"{base}/metrics").text.splitlines() if line.startswith("haluagent_requests_total")]
+        counted = [
+            line
+            for line in httpx.get(f"{base}/metrics").text.splitlines()
+            if line.startswith("haluagent_requests_total")
+        ]
         print(f"\n{sum(float(line.split()[-1]) for line in counted):.0f} POST requests were made")
 
 
 def checked(name: str, instance: Any) -> None:
     """Holds data against a schema of the document."""
-    jsonschema.Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}).validate(instance)
+    jsonschema.Draft202012Validator(
+        {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+    ).validate(instance)
 
 
 def test_the_server_serves_it(url: str) -> None:
@@ -56,7 +62,9 @@ fuzzed = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
 
 
 @fuzzed.parametrize()
-@settings(max_examples=int(MANY or 40), derandomize=MANY is None, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=int(MANY or 40), derandomize=MANY is None, deadline=None, suppress_health_check=list(HealthCheck)
+)
 def test_no_request_breaks_the_server_and_each_answer_is_as_documented(case: schemathesis.Case, url: str) -> None:
     # What has the right form may still mean nothing: a blank document, a claim and nothing to hold it against.
     case.call_and_validate(base_url=url, excluded_checks=[positive_data_acceptance])

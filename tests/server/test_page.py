@@ -32,7 +32,7 @@ from haluagent.types import (
 
 pytestmark = pytest.mark.browser
 
-HOSTILE = "</script><script>window.bad = 1</script><img src=x onerror=\"window.bad = 1\"><b>bold</b>"
+HOSTILE = '</script><script>window.bad = 1</script><img src=x onerror="window.bad = 1"><b>bold</b>'
 TEXTS = {
     "question": "How tall is it?",
     "response": f"𝒳😀 It is tall.\n\nIt is wrong {HOSTILE}. Nobody is unknown. Well, hello. It was revised.",
@@ -51,7 +51,9 @@ class Script(HaluAgent):
     def go(self) -> None:
         self.control["go"] += 1
 
-    async def astream(self, question: str, response: str, reference: str | None = None, language: Any = "auto") -> AsyncIterator[Event]:
+    async def astream(
+        self, question: str, response: str, reference: str | None = None, language: Any = "auto"
+    ) -> AsyncIterator[Event]:
         self.control["asked"].append({"question": question, "response": response, "reference": reference})
         spans = [match.span() for match in re.finditer(r"\S.*?\.(?=\s|$)", response)]
         sentences = [Sentence(index=i, text=response[a:b], span=(a, b)) for i, (a, b) in enumerate(spans, 1)]
@@ -70,7 +72,12 @@ class Script(HaluAgent):
             if "break" in sentence.text:
                 raise ModelError("the endpoint did not answer")
             first, entry = judge(sentence, reference or "")
-            step = Step(sentence=sentence.index, thought="let us see", call=call, result=ToolResult(observation=HOSTILE, label=entry.label))
+            step = Step(
+                sentence=sentence.index,
+                thought="let us see",
+                call=call,
+                result=ToolResult(observation=HOSTILE, label=entry.label),
+            )
             yield Observation(sentence=sentence.index, step=step, text=HOSTILE)
             yield Verdict(entry=first)
             if entry != first:
@@ -91,7 +98,9 @@ def judge(sentence: Sentence, reference: str) -> tuple[MemoryEntry, MemoryEntry]
     label: Label = next((label for word, label in LABELS.items() if word in sentence.text), "supported")
     start = reference.find("THE PLACE")
     evidence = (
-        Evidence(source="reference", text=HOSTILE, span=(start, start + len("THE PLACE")) if start >= 0 else None, score=0.9),
+        Evidence(
+            source="reference", text=HOSTILE, span=(start, start + len("THE PLACE")) if start >= 0 else None, score=0.9
+        ),
         Evidence(source="web_search", text="a page", url="https://example.org/page"),
         Evidence(source="web_search", text="no page", url="javascript:window.bad=1"),
     )
@@ -102,7 +111,9 @@ def judge(sentence: Sentence, reference: str) -> tuple[MemoryEntry, MemoryEntry]
     if "revised" not in sentence.text:
         return entry, entry
     before = Revision(label="unverified", reason="nothing found at first")
-    return entry.model_copy(update={"label": "unverified"}), entry.model_copy(update={"revised_from": before, "reason": "looked again"})
+    return entry.model_copy(update={"label": "unverified"}), entry.model_copy(
+        update={"revised_from": before, "reason": "looked again"}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -188,11 +199,18 @@ def states(page: Any) -> list[str]:
 def test_files_are_served_to_be_asked_for_again_under_a_strict_policy(site: tuple[str, Script]) -> None:
     import httpx
 
-    kinds = {"/": "text/html", "/page/main.js": "text/javascript", "/page/page.css": "text/css", "/page/icon.svg": "image/svg+xml"}
+    kinds = {
+        "/": "text/html",
+        "/page/main.js": "text/javascript",
+        "/page/page.css": "text/css",
+        "/page/icon.svg": "image/svg+xml",
+    }
     for path, kind in kinds.items():
         answer = httpx.get(site[0] + path)
         assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
-        assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
+        assert answer.headers["content-security-policy"].startswith(
+            "default-src 'none'; script-src 'self'; style-src 'self'; "
+        )
         assert answer.headers["cache-control"] == "no-cache"
         again = httpx.get(site[0] + path, headers={"If-None-Match": answer.headers["etag"]})
         assert (again.status_code, again.content) == (304, b"")
@@ -241,7 +259,9 @@ def test_sentences_light_up_one_after_the_other(open_page: Open, site: tuple[str
         page.locator(f".sentence.{label}").wait_for()
         page.locator(f".sentence.checking[data-index='{done + 1}']").wait_for()
         assert states(page)[done:] == ["checking", "waiting", "waiting", "waiting"][: 5 - done]
-        assert page.locator("#live").inner_text().startswith(f"{done} of 5 sentences checked")  # the whole response is no sentence
+        assert (
+            page.locator("#live").inner_text().startswith(f"{done} of 5 sentences checked")
+        )  # the whole response is no sentence
     agent.go()
     page.locator("#again").wait_for()
     assert states(page) == ["supported", "contradicted", "unverified", "no_claim", "supported"]
@@ -293,10 +313,21 @@ def test_a_sentence_shows_why_and_where(open_page: Open, site: tuple[str, Script
     page.locator(".sentence.contradicted").click()
     assert page.locator("#source mark").all_inner_texts() == ["THE PLACE"]
     panel = page.locator("#panel")
-    parts = ("Sentence 2", "Confidence 90 %", f"it says so {HOSTILE}", "let us see", "match(sentence=S2", "score 0.90", "found by match")
+    parts = (
+        "Sentence 2",
+        "Confidence 90 %",
+        f"it says so {HOSTILE}",
+        "let us see",
+        "match(sentence=S2",
+        "score 0.90",
+        "found by match",
+    )
     for part in parts:
         assert part in panel.inner_text()
-    links = [(item.get_attribute("href"), item.get_attribute("rel"), item.get_attribute("target")) for item in panel.locator("a").all()]
+    links = [
+        (item.get_attribute("href"), item.get_attribute("rel"), item.get_attribute("target"))
+        for item in panel.locator("a").all()
+    ]
     assert links == [("https://example.org/page", "noopener noreferrer", "_blank")]
     page.locator(".sentence").nth(4).click()
     assert "before reflection: not verified (nothing found at first)" in panel.inner_text()
@@ -358,11 +389,15 @@ def test_a_report_is_saved_as_json_and_as_a_page_of_its_own(open_page: Open, chr
     report.on("request", lambda request: asked.append(request.url))
     report.goto(saved["html"].as_uri())
     assert report.locator("script, img").count() == 0 and report.evaluate("window.bad") is None
-    assert report.locator("a.sentence .words").all_inner_texts() == [entry.sentence.text for entry in detection.sentences[:-1]]
+    assert report.locator("a.sentence .words").all_inner_texts() == [
+        entry.sentence.text for entry in detection.sentences[:-1]
+    ]
     assert report.locator("article.card").count() == 7  # the overview, five sentences, the whole
     assert HOSTILE in report.locator("#card-2").inner_text()
     assert report.locator("mark").all_inner_texts() == ["THE PLACE"]
-    assert report.locator(".tag.contradicted").first.evaluate("tag => getComputedStyle(tag).color") == "rgb(162, 35, 27)"
+    assert (
+        report.locator(".tag.contradicted").first.evaluate("tag => getComputedStyle(tag).color") == "rgb(162, 35, 27)"
+    )
     assert (said, asked) == ([], [saved["html"].as_uri()])
     report.close()
 
@@ -394,7 +429,9 @@ def test_recent_checks_stay_in_the_browser_and_can_be_deleted(open_page: Open) -
     assert page.evaluate("localStorage.getItem('haluagent.recent')") is None
     page.get_by_role("button", name="Close").click()
     # No room: the check is shown all the same.
-    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; }")
+    page.evaluate(
+        "() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; }"
+    )
     page.get_by_role("button", name="New check").click()
     finish(page, {"response": "It is right."})
     assert page.get_by_role("alert").inner_text() == "The browser has no room to keep this check."
@@ -489,7 +526,13 @@ def test_files_fill_the_form(open_page: Open, tmp_path: Path) -> None:
     (tmp_path / "objects.json").write_text(json.dumps({**TEXTS, "reference": ["one", {}]}), encoding="utf-8")
     (tmp_path / "number.json").write_text(json.dumps({**TEXTS, "question": 7}), encoding="utf-8")
     kept = (0, "one\n\ntwo")
-    given = {"item.json": kept, "objects.json": kept, "number.json": kept, "notes.md": (1, "# Notes"), "bad.txt": (0, "# Notes")}
+    given = {
+        "item.json": kept,
+        "objects.json": kept,
+        "number.json": kept,
+        "notes.md": (1, "# Notes"),
+        "bad.txt": (0, "# Notes"),
+    }
     for name, (field, reference) in given.items():
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Open file…").nth(field).click()

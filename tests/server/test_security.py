@@ -97,7 +97,9 @@ def test_every_answer_has_the_headers(open_url: str) -> None:
         assert "server" not in answer.headers
 
 
-def test_the_log_has_a_line_for_each_request_and_none_of_its_texts(open_url: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_a_line_for_each_request_and_none_of_its_texts(
+    open_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "haluagent.server")
     body = {"question": "A hidden question?", "response": "A hidden response: 12 * 7 = 84."}
     http.post(open_url + "/v1/detect?secret=hidden", json=body, headers={"X-Request-Id": "mine-1"})
@@ -118,7 +120,11 @@ def test_the_log_has_a_line_for_each_request_and_none_of_its_texts(open_url: str
 def test_the_log_has_the_texts_where_that_is_asked_for(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "haluagent.server")
     with serving(make_agent(ScriptedModel(ScriptedModel.calculate)), ServerSettings(log_texts=True, grace=0)) as url:
-        http.post(url + "/v1/detect", json=BODY | {"response": "12 * 7 = 84\nPOST /forged"}, headers={"X-Request-Id": "mine-2"})
+        http.post(
+            url + "/v1/detect",
+            json=BODY | {"response": "12 * 7 = 84\nPOST /forged"},
+            headers={"X-Request-Id": "mine-2"},
+        )
     line = next(record.getMessage() for record in caplog.records if "12 * 7" in record.getMessage())
     assert "\n" not in line and json.loads(line.removeprefix("mine-2 "))["response"] == "12 * 7 = 84\nPOST /forged"
 

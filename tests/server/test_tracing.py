@@ -53,7 +53,9 @@ def test_a_request_is_a_span_below_the_callers_with_its_tool_calls_below_it(kept
     found = spans()
 
     assert set(found) == {"invoke_agent haluagent", "execute_tool calculator", "execute_tool match"}
-    root, good, bad = (found[name] for name in ("invoke_agent haluagent", "execute_tool calculator", "execute_tool match"))
+    root, good, bad = (
+        found[name] for name in ("invoke_agent haluagent", "execute_tool calculator", "execute_tool match")
+    )
     assert f"{root.parent.span_id:016x}" == PARENT.split("-")[2]
     assert f"{root.context.trace_id:032x}" == PARENT.split("-")[1]
     assert dict(root.attributes) == {

@@ -60,7 +60,10 @@ FENCED = {
     "sql": ("```sql\nSELECT a FROM b\n```", "sql"),
     "sql without a tag": ("```\nSELECT a FROM b;\n```", "sql"),
     "json": ('```json\n{"a": 1}\n```', "json"),
-    "a traceback in a Python fence": ("```python\nTraceback (most recent call last):\n  ...\nKeyError: 1\n```", "output"),
+    "a traceback in a Python fence": (
+        "```python\nTraceback (most recent call last):\n  ...\nKeyError: 1\n```",
+        "output",
+    ),
     "a tree of files in a Python fence": ("```python\napp/\n├── main.py\n└── util.py\n```", ""),
     "a call of JavaScript without a tag": ("```\nconsole.log(1);\n```", "javascript"),
     "pseudo-code": ("```\nfor each x in list:\n    if x is new then add x\n```", ""),
@@ -166,7 +169,21 @@ def test_lines_are_exact(text: str) -> None:
             assert block.span[0] <= start <= end <= block.span[1]
 
 
-HOSTILE = ["f(\n", "f('''\n", "x = (\n", "def f(\n", "# c\n", "@a\n", "```\n", "> ```py\n", "a", "a.", "- ", "import a, ", "答案：def f(\n"]
+HOSTILE = [
+    "f(\n",
+    "f('''\n",
+    "x = (\n",
+    "def f(\n",
+    "# c\n",
+    "@a\n",
+    "```\n",
+    "> ```py\n",
+    "a",
+    "a.",
+    "- ",
+    "import a, ",
+    "答案：def f(\n",
+]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
@@ -177,7 +194,14 @@ def test_hostile_text_takes_no_long_time(piece: str) -> None:
     assert time.process_time() - begun < 10
 
 
-TOO_MUCH = ["-" * 20_000 + "1", "a" + ".b" * 20_000, "(" * 200, "if 1:\n pass\n" + "elif 1:\n pass\n" * 4000, "x" * 60_000, "a\0b"]
+TOO_MUCH = [
+    "-" * 20_000 + "1",
+    "a" + ".b" * 20_000,
+    "(" * 200,
+    "if 1:\n pass\n" + "elif 1:\n pass\n" * 4000,
+    "x" * 60_000,
+    "a\0b",
+]
 
 
 @pytest.mark.parametrize("code", TOO_MUCH)

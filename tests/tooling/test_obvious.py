@@ -35,7 +35,9 @@ def test_a_reference_and_one_sentence_leave_nothing_to_choose(scripted: Callable
 
 
 def test_several_sentences_are_left_to_the_model(scripted: Callable[..., Any]) -> None:
-    model = scripted(lambda messages: f'THOUGHT: so\nACTION: match(sentence={model.checked(messages)}, context="reference")')
+    model = scripted(
+        lambda messages: f'THOUGHT: so\nACTION: match(sentence={model.checked(messages)}, context="reference")'
+    )
     detect(model, "The Elbe rises there. The Elbe is long.", reference="The Elbe rises in the Giant Mountains.")
     assert sum(grammar is not None for grammar in model.grammars) == 2
 

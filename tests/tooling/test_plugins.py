@@ -9,7 +9,7 @@ import pytest
 from haluagent.errors import ConfigError
 from haluagent.tooling.plugins import load_file
 
-TOOL = '''
+TOOL = """
 from haluagent import Demo, Sentence, ToolContext, ToolResult, tool
 
 def demos(name):
@@ -21,12 +21,12 @@ def demos(name):
 @tool(description={"en": "Looks.", "zh": "看。"}, demos=demos("look"))
 async def look(context: ToolContext, sentence: Sentence) -> ToolResult:
     return ToolResult(observation="O")
-'''
-SECOND = '''
+"""
+SECOND = """
 @tool(name="NAME", description={"en": "Counts.", "zh": "数。"}, demos=demos("NAME"))
 async def other(context: ToolContext, sentence: Sentence) -> ToolResult:
     return ToolResult(observation="O")
-'''
+"""
 
 
 @pytest.fixture(autouse=True)

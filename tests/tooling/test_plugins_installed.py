@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-TOOL = '''
+TOOL = """
 from haluagent import Demo, Sentence, ToolContext, ToolResult, tool
 
 def make(name):
@@ -25,7 +25,7 @@ def make(name):
         return ToolResult(observation="O")
 
     return run
-'''
+"""
 Install = Callable[..., Path]
 
 
@@ -66,7 +66,11 @@ def test_a_package_adds_a_tool_or_several(install: Install) -> None:
 @pytest.mark.parametrize(
     ("code", "entry", "message"),
     [
-        ("import no_such_module_here", "look = PACKAGE:look", "ModuleNotFoundError: No module named 'no_such_module_here'"),
+        (
+            "import no_such_module_here",
+            "look = PACKAGE:look",
+            "ModuleNotFoundError: No module named 'no_such_module_here'",
+        ),
         ("raise SystemExit(0)", "look = PACKAGE:look", "exits when it is imported"),
         ("look = 1 / 0", "look = PACKAGE:look", "ZeroDivisionError"),
         ("", "look = PACKAGE:look", "AttributeError"),
@@ -75,10 +79,16 @@ def test_a_package_adds_a_tool_or_several(install: Install) -> None:
         (TOOL + "\nlook = make('date')", "look = PACKAGE:look", "offers a tool named 'date', and there already is one"),
         (TOOL + "\nlook = make('get_answer')", "look = PACKAGE:look", "offers a tool named 'get_answer'"),
         (TOOL + "\nlook = [make('a'), make('a')]", "look = PACKAGE:look", "offers a tool named 'a'"),
-        (TOOL.replace('"zh": "看。"', '"zh": ""') + "\nlook = make('a')", "look = PACKAGE:look", "add a description in 'zh'"),
+        (
+            TOOL.replace('"zh": "看。"', '"zh": ""') + "\nlook = make('a')",
+            "look = PACKAGE:look",
+            "add a description in 'zh'",
+        ),
     ],
 )
-def test_a_package_that_is_broken_is_named_with_what_to_do(install: Install, code: str, entry: str, message: str) -> None:
+def test_a_package_that_is_broken_is_named_with_what_to_do(
+    install: Install, code: str, entry: str, message: str
+) -> None:
     site = install("halu_broken", code, entry.replace("PACKAGE", "halu_broken"))
     done = run(site, "tools", "list")
     assert done.returncode == 2 and done.stdout == ""

@@ -11,7 +11,9 @@ from haluagent.tooling.provenance import check_provenance
 from haluagent.types import ToolCall
 
 QUESTION = "Who wrote the report CVE-2021-44228, and when did the 12 labs publish “Open doors for all”?"
-RESPONSE = "Ann (ann@labs.example) wrote it on 9 December 2021; see https://labs.example/r?id=7. user_id is its key. 占20%。"
+RESPONSE = (
+    "Ann (ann@labs.example) wrote it on 9 December 2021; see https://labs.example/r?id=7. user_id is its key. 占20%。"
+)
 
 
 @tool(
@@ -100,7 +102,9 @@ def test_a_number_given_as_such_is_refused(make_context: Any) -> None:
         check(make_context, query="", count=77)
 
 
-@pytest.mark.parametrize(("formula", "passes"), [("12*60", True), ("12*61", False), ("(12+3500)/100", True), ("12*7.5", False)])
+@pytest.mark.parametrize(
+    ("formula", "passes"), [("12*60", True), ("12*61", False), ("(12+3500)/100", True), ("12*7.5", False)]
+)
 def test_a_formula_may_hold_common_constants(make_context: Any, formula: str, passes: bool) -> None:
     if passes:
         check(make_context, query=formula)

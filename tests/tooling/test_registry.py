@@ -22,7 +22,9 @@ DEMOS = tuple(
 
 
 def make_probe(function: Callable[..., Any] | None = None, **changes: Any) -> Tool:
-    async def probe(context: ToolContext, sentence: Sentence, mode: Literal["a", "b"] = "a", n: int | None = None) -> ToolResult:
+    async def probe(
+        context: ToolContext, sentence: Sentence, mode: Literal["a", "b"] = "a", n: int | None = None
+    ) -> ToolResult:
         return ToolResult(observation=f"{sentence.text}|{mode}|{n}")
 
     return tool(**({"description": DESCRIPTION, "demos": DEMOS} | changes))(function or probe)
@@ -252,7 +254,9 @@ def test_a_demo_that_could_not_be_a_turn_is_refused(changes: dict[str, Any], mes
 
 @pytest.mark.parametrize("pointer", ["S0", "S2"])
 def test_a_demo_is_shown_cut_into_sentences(pointer: str) -> None:
-    demo = DEMOS[0].model_copy(update={"response": "It rained. It was 3 o'clock.", "call": f"probe(sentence={pointer})"})
+    demo = DEMOS[0].model_copy(
+        update={"response": "It rained. It was 3 o'clock.", "call": f"probe(sentence={pointer})"}
+    )
     shown = make_probe(demos=[demo, DEMOS[1]]).demos[0].item
     assert shown["sentences"] == [("S1", "It rained."), ("S2", "It was 3 o'clock.")]
     assert shown["target"] == pointer

@@ -43,7 +43,7 @@ TEXT = st.text(min_size=1, max_size=40).filter(lambda text: "\n" not in text and
             ToolCall(name="word_count", arguments={"sentence": "S0", "length": 30}),
         ),
         (
-            "THOUGHT: cut off\nACTION: calculator(sentence=S2, formula=\"3*(4+5",
+            'THOUGHT: cut off\nACTION: calculator(sentence=S2, formula="3*(4+5',
             "cut off",
             ToolCall(name="calculator", arguments={"sentence": "S2", "formula": "3*(4+5"}),
         ),
@@ -68,7 +68,10 @@ def turn(text: str) -> ToolCall:
     [
         ('思考：查一查\n行为：search(query="蚂蚁的行为研究")', "蚂蚁的行为研究"),
         ('思考：查一查。行为：search(query="蚂蚁的行为研究")', "蚂蚁的行为研究"),
-        ('THOUGHT: x\nACTION: search(query="what the ACTION plan (of 2019) says")', "what the ACTION plan (of 2019) says"),
+        (
+            'THOUGHT: x\nACTION: search(query="what the ACTION plan (of 2019) says")',
+            "what the ACTION plan (of 2019) says",
+        ),
         ('THOUGHT: x\nACTION: search(query="ACTION: match(sentence=S1)")', "ACTION: match(sentence=S1)"),
         ('search(query="the ACTION plan")', "the ACTION plan"),
         ('THOUGHT: the ACTION plan\nACTION: search(query="plan")', "plan"),
@@ -121,7 +124,11 @@ def test_any_text_is_a_turn_or_a_format_error(text: str) -> None:
     assert turn.call.name.isidentifier()
 
 
-@given(st.dictionaries(st.sampled_from(["formula", "start", "end", "length"]), TEXT | st.integers(-9999, 9999) | st.booleans()))
+@given(
+    st.dictionaries(
+        st.sampled_from(["formula", "start", "end", "length"]), TEXT | st.integers(-9999, 9999) | st.booleans()
+    )
+)
 def test_what_is_written_is_read_back(arguments: dict[str, object]) -> None:
     call = ToolCall(name="calculator", arguments={"sentence": "S12", **arguments})
     assert turn_format.parse(f"THOUGHT: t\nACTION: {turn_format.write_call(call)}").call == call

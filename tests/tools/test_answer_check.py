@@ -36,11 +36,17 @@ def check(scripted: Any, make_context: Any) -> Check:
         async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
             assert options["samples"] == SAMPLES and options["temperature"] > 0
             generation: Generation = await super().generate(messages, **options)
-            return generation.model_copy(update={"texts": self.formulas if options["temperature"] == TEMPERATURES[0] else self.more})
+            return generation.model_copy(
+                update={"texts": self.formulas if options["temperature"] == TEMPERATURES[0] else self.more}
+            )
 
     def check(
-        formulas: Sequence[str], judged: float = 0.5, response: str = "There are 90 bottles.", language: Language = "en",
-        more: Sequence[str] = (), calibration: Calibration = EMBEDDED,
+        formulas: Sequence[str],
+        judged: float = 0.5,
+        response: str = "There are 90 bottles.",
+        language: Language = "en",
+        more: Sequence[str] = (),
+        calibration: Calibration = EMBEDDED,
     ) -> tuple[ToolResult, Any]:
         model = Sampling(lambda messages: "", choose=1 - judged)
         model.calibration = calibration
@@ -120,7 +126,14 @@ def test_the_formulas_are_written_without_the_response_in_sight(
 
 @pytest.mark.parametrize(
     ("probability", "label"),
-    [(0.0, "supported"), (0.44, "supported"), (0.46, None), (0.54, None), (0.56, "contradicted"), (1.0, "contradicted")],
+    [
+        (0.0, "supported"),
+        (0.44, "supported"),
+        (0.46, None),
+        (0.54, None),
+        (0.56, "contradicted"),
+        (1.0, "contradicted"),
+    ],
 )
 def test_between_the_two_nothing_is_decided(
     check: Check, monkeypatch: pytest.MonkeyPatch, probability: float, label: str | None
@@ -159,11 +172,14 @@ def looked(judged: float, agreeing: int, rivals: int) -> Look:
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(0, SAMPLES), st.integers(0, SAMPLES), st.integers(0, SAMPLES))
-def test_the_probability_is_bounded_and_monotone(judged: float, other: float, agreeing: int, more: int, rivals: int) -> None:
+def test_the_probability_is_bounded_and_monotone(
+    judged: float, other: float, agreeing: int, more: int, rivals: int
+) -> None:
     (low, high), (few, many) = sorted((judged, other)), sorted((agreeing, more))
     curve = EMBEDDED.problem.model_copy(update={"rivals": 1.0})
     chances = [
-        _probability(looked(*of), curve) for of in ((low, many, rivals), (low, few, rivals), (high, few, rivals), (high, few, SAMPLES))
+        _probability(looked(*of), curve)
+        for of in ((low, many, rivals), (low, few, rivals), (high, few, rivals), (high, few, SAMPLES))
     ]
     assert all(0 <= chance <= 1 for chance in chances)
     assert chances == sorted(chances)
@@ -171,7 +187,13 @@ def test_the_probability_is_bounded_and_monotone(judged: float, other: float, ag
 
 @pytest.mark.parametrize(
     ("formulas", "rivals"),
-    [([WRONG, WRONG, "15*7", RIGHT], 2), ([WRONG, "6+15", "21"], 3), ([WRONG, "15-6", "15/6"], 1), ([RIGHT] * SAMPLES, 0), ([], 0)],
+    [
+        ([WRONG, WRONG, "15*7", RIGHT], 2),
+        ([WRONG, "6+15", "21"], 3),
+        ([WRONG, "15-6", "15/6"], 1),
+        ([RIGHT] * SAMPLES, 0),
+        ([], 0),
+    ],
 )
 def test_formulas_that_agree_on_another_number_are_rivals(
     check: Check, monkeypatch: pytest.MonkeyPatch, formulas: list[str], rivals: int
@@ -186,7 +208,9 @@ def test_formulas_that_agree_on_another_number_are_rivals(
     ("formulas", "again"),
     [([RIGHT, WRONG, "15-6"], False), ([WRONG, WRONG, "15-6"], False), ([WRONG, "15-6", "15/6"], True), ([], True)],
 )
-def test_more_are_sampled_where_the_first_neither_agree_nor_have_rivals(check: Check, formulas: list[str], again: bool) -> None:
+def test_more_are_sampled_where_the_first_neither_agree_nor_have_rivals(
+    check: Check, formulas: list[str], again: bool
+) -> None:
     result, model = check(formulas, more=[RIGHT, RIGHT])
     assert len(model.grammars) == 1 + again
     assert (f"2 of {len(formulas) + 2} formulas give 90" in result.observation) is again

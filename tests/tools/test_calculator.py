@@ -263,11 +263,17 @@ CIRCLE = "一个圆形花园，直径是6米，周长是多少米？"
         (CIRCLE, "周长是18.84米。", False),  # nothing is calculated with the one number
         (CIRCLE, "2×3=6。", False),
         ("How many moons has the 5th planet?", "It has 95.", False),
-        ("How many books does each shelf hold at 12 books a board?", "Shelf 1 holds 1 * 12 = 12 books.", False),  # of no figure
+        (
+            "How many books does each shelf hold at 12 books a board?",
+            "Shelf 1 holds 1 * 12 = 12 books.",
+            False,
+        ),  # of no figure
         ("What is the area of a circle of radius 3?", "3.14 * 3 * 3 = 28.26", True),
     ],
 )
-def test_one_number_is_a_problem_where_the_response_calculates_with_it(question: str, response: str, problem: bool) -> None:
+def test_one_number_is_a_problem_where_the_response_calculates_with_it(
+    question: str, response: str, problem: bool
+) -> None:
     assert is_problem(context_of(question, [response])) is problem
 
 

@@ -46,7 +46,9 @@ def failed(error: str, text: str, code: str, outcome: str = "exception") -> Exec
     """A program that failed at the last line that holds a text."""
     lines = code.split("\n")
     number = max(index for index, line in enumerate(lines, 1) if text in line)
-    traceback = f'Traceback (most recent call last):\n  File "<code>", line {number}, in <module>\n    {text}\n{error}\n'
+    traceback = (
+        f'Traceback (most recent call last):\n  File "<code>", line {number}, in <module>\n    {text}\n{error}\n'
+    )
     return Execution.model_validate({"outcome": outcome, "error": error, "traceback": traceback, "line": number})
 
 
@@ -194,7 +196,10 @@ def test_without_a_sandbox_it_says_how_to_get_one(interpret, language: Language,
         ("```java\nclass A {}\n```", "the code is java; only Python is run"),
         ("```python\ndef add(a, b):\n    ...\n```", "an excerpt"),
         ("```python\nx = 1\n```\n" * (MAX_BLOCKS + 1), f"more than {MAX_BLOCKS} pieces"),
-        ("".join(f"```python\ndef f():\n    return {n}\n```\n" for n in range(MAX_VERSIONS + 1)), f"more than {MAX_VERSIONS} v"),
+        (
+            "".join(f"```python\ndef f():\n    return {n}\n```\n" for n in range(MAX_VERSIONS + 1)),
+            f"more than {MAX_VERSIONS} v",
+        ),
     ],
 )
 def test_nothing_is_run_where_there_is_nothing_to_run(interpret, response: str, said: str) -> None:
@@ -218,7 +223,12 @@ def test_every_text_is_in_both_languages_with_the_same_values() -> None:
 
 
 def test_code_and_its_output_claim_nothing_by_themselves(make_context) -> None:
-    blocks = [f"```python\n{ADD}\nprint(add(1, 2))\n```", "```\n3\n```", "```\n>>> add(1, 2)\n3\n```", "```\na text\n```"]
+    blocks = [
+        f"```python\n{ADD}\nprint(add(1, 2))\n```",
+        "```\n3\n```",
+        "```\n>>> add(1, 2)\n3\n```",
+        "```\na text\n```",
+    ]
     response = f"Addition is commutative.\n{blocks[0]}\nOutput:\n{blocks[1]}\nSo:\n{blocks[2]}\nNotes:\n{blocks[3]}"
     context = make_context("Write add.", response)
     assert [response[slice(*span)] for span in code_interpreter.covers(context)] == blocks[:3]

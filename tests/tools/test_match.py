@@ -75,7 +75,9 @@ def test_the_reference_decides_and_is_quoted(
     scripted: Any, make_context: Any, language: Language, belief: float, label: str
 ) -> None:
     model = scripted(choose=believes(belief))
-    context = make_context(WHERE[language], TWO[language], language=language, reference=REFERENCE[language], model=model)
+    context = make_context(
+        WHERE[language], TWO[language], language=language, reference=REFERENCE[language], model=model
+    )
     result = call(context)
     assert result.label == label and result.confidence > 0.9
     assert verbatim(context, result) == RISES[language]
@@ -93,7 +95,9 @@ def test_what_stands_in_the_reference_word_for_word_needs_no_judgement(
 ) -> None:
     model = scripted(choose=believes(0.01))
     response = f"{RISES[language]} {TWO[language]}"
-    context = make_context(WHERE[language], response, language=language, reference=f"A. {REFERENCE[language]}", model=model)
+    context = make_context(
+        WHERE[language], response, language=language, reference=f"A. {REFERENCE[language]}", model=model
+    )
     result = call(context)
     assert (result.label, result.observation, model.seen) == ("supported", says, [])
     assert verbatim(context, result) == RISES[language].rstrip(".。")
@@ -151,7 +155,9 @@ def test_all_windows_must_speak_against(scripted: Any, make_context: Any) -> Non
 def test_what_was_not_read_is_not_said_to_contradict(
     scripted: Any, make_context: Any, language: Language, says: str, several: bool
 ) -> None:
-    response = "The river Elbe rises in the mountains. It is long." if several else "The Elbe rises in the mountains in 1905."
+    response = (
+        "The river Elbe rises in the mountains. It is long." if several else "The Elbe rises in the mountains in 1905."
+    )
     context = make_context(
         LONG[0], response, language=language, reference=long_reference(-1), model=scripted(choose=believes(0.01))
     )
@@ -234,7 +240,10 @@ def test_a_right_sum_over_the_numbers_of_the_reference_is_read_with_it(
 
 @pytest.mark.parametrize(
     ("language", "response", "says"),
-    [("en", "Mozart composed operas.", "the reference says nothing about this"), ("zh", "莫扎特写歌剧。", "参考资料没有提到这件事")],
+    [
+        ("en", "Mozart composed operas.", "the reference says nothing about this"),
+        ("zh", "莫扎特写歌剧。", "参考资料没有提到这件事"),
+    ],
 )
 def test_where_nothing_is_shared_there_is_no_label(
     scripted: Any, make_context: Any, language: Language, response: str, says: str

@@ -32,7 +32,9 @@ def check(make_context: Callable[..., Any], model: object, question: str, respon
 
 
 @pytest.mark.parametrize("case", CASES, ids=["fr-zh", "zh-en", "es-en", "en-de"])
-def test_right_and_wrong_translations(make_context: Callable[..., Any], engine_model: object, case: tuple[str, ...]) -> None:
+def test_right_and_wrong_translations(
+    make_context: Callable[..., Any], engine_model: object, case: tuple[str, ...]
+) -> None:
     question, right, otherwise, wrong = case
     results = [check(make_context, engine_model, question, response) for response in (right, otherwise, wrong)]
     assert [result.label for result in results] == ["supported", "supported", "contradicted"], results

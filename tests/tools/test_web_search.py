@@ -104,7 +104,9 @@ def test_a_passage_about_something_else_contradicts_nothing(call: Any, text: str
 
 
 @pytest.mark.parametrize(("believed", "label"), [(0.45, "supported"), (0.40, None)])
-def test_an_answer_that_agrees_lifts_a_doubtful_judgement_and_not_a_low_one(call: Any, believed: float, label: str | None) -> None:
+def test_an_answer_that_agrees_lifts_a_doubtful_judgement_and_not_a_low_one(
+    call: Any, believed: float, label: str | None
+) -> None:
     found = Found(passage("The river Elbe flows through Dresden."))
     for agreeing, expected in (("the Elbe", label), ("not mentioned", None)):
         assert call(found, believed, "It is the Elbe.", agreeing)[0].label == expected

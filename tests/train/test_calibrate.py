@@ -176,8 +176,13 @@ def test_the_printed_constants_are_those_of_a_card(before: Calibration) -> None:
     curve = found.curve("answer", "en")
     assert (curve.lean, curve.slope, curve.familiar) == (pytest.approx(0.5, abs=0.1), pytest.approx(10, rel=0.3), 0)
     assert found.agreement["en"] == pytest.approx(3, rel=0.3)
-    assert {name for name in Calibration.model_fields if getattr(found, name) != getattr(before, name)} == {"match", "agreement"}
-    assert {key for key in found.match if found.match[key] != before.match[key]} == {"answer:en"}, "what was not measured stays"
+    assert {name for name in Calibration.model_fields if getattr(found, name) != getattr(before, name)} == {
+        "match",
+        "agreement",
+    }
+    assert {key for key in found.match if found.match[key] != before.match[key]} == {"answer:en"}, (
+        "what was not measured stays"
+    )
     assert found.agreement["zh"] == before.agreement["zh"]
 
 
@@ -321,7 +326,9 @@ def test_a_model_with_an_adapter_is_judged_as_it_is_in_a_detection(scripted: Any
         out = tmp_path / f"{taught}.jsonl"
         calibrate.run(model, [one, several], out, lambda line: None)
         claims[taught] = [row["claim"] for row in read(out)]
-        assert any("is the response right?" in messages[-1]["content"] for messages in model.seen), "asked as it was taught"
+        assert any("is the response right?" in messages[-1]["content"] for messages in model.seen), (
+            "asked as it was taught"
+        )
     assert claims == {False: ["Faro is where it stands."] * 2, True: [claim, "Faro is where it stands."]}
 
 
@@ -354,7 +361,9 @@ REASONS = '{"REASONING": ["response: it stands in Faro; reference: it stands in 
 @pytest.fixture
 def command(scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """`haluagent bench calibrate` with a scripted model and these pairs."""
-    monkeypatch.setattr("haluagent.models.resolution.resolve", lambda *args, **more: scripted(lambda messages: REASONS, choose=truthful))
+    monkeypatch.setattr(
+        "haluagent.models.resolution.resolve", lambda *args, **more: scripted(lambda messages: REASONS, choose=truthful)
+    )
     monkeypatch.setattr("haluagent.corpora.pairs.make", lambda directory, limit: pairs(12)[: 8 * limit])
     short = [pair.model_copy(update={"id": f"short {pair.id}"}) for pair in pairs(2) if pair.use == "answer"]
     monkeypatch.setattr("haluagent.corpora.pairs.short", lambda: short)

@@ -31,7 +31,9 @@ def problems(directory: Path, count: int = 6) -> Path:
          "ans": str((n + 3) * (n + 2)), "segmented_text": ""}
         for n in range(count)
     ]  # fmt: skip
-    (directory / "ape210k_valid.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    (directory / "ape210k_valid.jsonl").write_text(
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    )
     return directory
 
 
@@ -67,11 +69,15 @@ def test_the_report_counts_by_agreement_and_ends_with_a_piece_of_a_card() -> Non
 
 def test_a_judgement_that_tells_nothing_is_left_out_of_the_curve() -> None:
     text = answers.report(rows(), EMBEDDED.problem)
-    fitted, without = (float(line.split("|")[3]) for line in text.splitlines() if "fitted to" in line or "without the" in line)
+    fitted, without = (
+        float(line.split("|")[3]) for line in text.splitlines() if "fitted to" in line or "without the" in line
+    )
     curve = json.loads(text.split("```json\n")[1].split("\n```")[0])["calibration"]["problem"]
     assert (curve["judged"] == 0) is (without <= fitted)
     telling = [row | {"judged": 2.0 if row["wrong"] else -2.0} for row in rows()]
-    curve = json.loads(answers.report(telling, EMBEDDED.problem).split("```json\n")[1].split("\n```")[0])["calibration"]["problem"]
+    curve = json.loads(answers.report(telling, EMBEDDED.problem).split("```json\n")[1].split("\n```")[0])[
+        "calibration"
+    ]["problem"]
     assert curve["judged"] > 0.5
     assert (answers.fit(rows(), judged=False).intercept, answers.fit(rows(), judged=False).judged) == (0.0, 0.0)
 

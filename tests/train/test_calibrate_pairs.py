@@ -51,8 +51,18 @@ def data(tmp_path: Path) -> Path:
                 "hallucinated_answer": MAKERS[(i + 1) % 8],
             }
         )
-        ape.append({"original_text": f"果园里有苹果树{length}棵，梨树{i + 20}棵，一共有多少棵树？", "ans": str(length + i + 20)})
-        gsm.append({"question": f"Ann has {i + 3} red pens. Bob has {length} pens. How many pens are there?", "answer": "#### 1"})
+        ape.append(
+            {
+                "original_text": f"果园里有苹果树{length}棵，梨树{i + 20}棵，一共有多少棵树？",
+                "ans": str(length + i + 20),
+            }
+        )
+        gsm.append(
+            {
+                "question": f"Ann has {i + 3} red pens. Bob has {length} pens. How many pens are there?",
+                "answer": "#### 1",
+            }
+        )
     write(tmp_path, "cmrc2018_dev.jsonl", zh)
     write(tmp_path, "halueval_qa_generated.jsonl", en)
     write(tmp_path, "ape210k_valid.jsonl", ape)
@@ -113,7 +123,9 @@ def test_an_answer_beside_a_line_is_wrong_where_the_other_is_asked_for() -> None
 def test_no_line_is_both_taught_and_calibrated_on() -> None:
     taught, judged = (roles(package) for package in ("haluagent.train.trajectories", "haluagent.bench"))
     assert not {one.text for one in taught} & {one.text for one in judged}
-    assert not {asked.right for one in taught for asked in one.asked} & {asked.right for one in judged for asked in one.asked}
+    assert not {asked.right for one in taught for asked in one.asked} & {
+        asked.right for one in judged for asked in one.asked
+    }
 
 
 def test_claims_of_one_passage_come_in_a_row(data: Path) -> None:
@@ -195,7 +207,9 @@ def test_rare_words_count_more() -> None:
         ("en", "Who wrote the song?", "two friends that had met in a small bar in Rome", None),
     ],
 )
-def test_an_answer_is_put_into_the_words_of_its_question(language: str, question: str, answer: str, said: str | None) -> None:
+def test_an_answer_is_put_into_the_words_of_its_question(
+    language: str, question: str, answer: str, said: str | None
+) -> None:
     assert statement(question, answer, language) == said
 
 
@@ -218,7 +232,12 @@ def test_a_sentence_without_its_asides(sentence: str, short: str | None) -> None
 
 
 def test_names_are_found_without_what_begins_a_sentence() -> None:
-    assert names("The Oberoi Group is in New Delhi. In April Ann left the Group.") == ["Oberoi Group", "New Delhi", "Ann", "Group"]
+    assert names("The Oberoi Group is in New Delhi. In April Ann left the Group.") == [
+        "Oberoi Group",
+        "New Delhi",
+        "Ann",
+        "Group",
+    ]
 
 
 @pytest.mark.parametrize("seed", range(20))

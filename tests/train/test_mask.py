@@ -17,8 +17,20 @@ TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 TEXTS = {
-    "en": ("Check S1.", "THOUGHT: the length\nACTION: match(sentence=S1)", "OBSERVATION: contradicted", "THOUGHT: it differs", "B"),
-    "zh": ("核查 S1。", "THOUGHT: 长度不同\nACTION: match(sentence=S1)", "OBSERVATION: 矛盾", "THOUGHT: 数字不对", "是"),
+    "en": (
+        "Check S1.",
+        "THOUGHT: the length\nACTION: match(sentence=S1)",
+        "OBSERVATION: contradicted",
+        "THOUGHT: it differs",
+        "B",
+    ),
+    "zh": (
+        "核查 S1。",
+        "THOUGHT: 长度不同\nACTION: match(sentence=S1)",
+        "OBSERVATION: 矛盾",
+        "THOUGHT: 数字不对",
+        "是",
+    ),
 }
 
 
@@ -58,16 +70,22 @@ def tokenizer() -> Any:
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     words.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=["<|im_start|>", "<|im_end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+        vocab_size=400,
+        special_tokens=["<|im_start|>", "<|im_end|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
     words.train_from_iterator([text for texts in TEXTS.values() for text in texts] * 5, trainer)
-    made = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<|im_end|>", additional_special_tokens=["<|im_start|>"])
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=words, eos_token="<|im_end|>", additional_special_tokens=["<|im_start|>"]
+    )
     made.chat_template = TEMPLATE
     return made
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_only_the_replies_are_learned(language: str, tokenizer: Any, trajectory: Callable[[str], records.Trajectory]) -> None:
+def test_only_the_replies_are_learned(
+    language: str, tokenizer: Any, trajectory: Callable[[str], records.Trajectory]
+) -> None:
     from haluagent.train.examples import Encoder, make_examples
 
     examples, counts = make_examples([trajectory(language)], Encoder(tokenizer), 1000, choice_weight=2.0)
@@ -82,7 +100,9 @@ def test_only_the_replies_are_learned(language: str, tokenizer: Any, trajectory:
     assert counts.learned_tokens == sum(example.learned for example in examples)
 
 
-def test_a_call_that_is_too_long_is_left_out_whole(tokenizer: Any, trajectory: Callable[[str], records.Trajectory]) -> None:
+def test_a_call_that_is_too_long_is_left_out_whole(
+    tokenizer: Any, trajectory: Callable[[str], records.Trajectory]
+) -> None:
     from haluagent.train.examples import Encoder, make_examples
 
     encoder = Encoder(tokenizer)
@@ -152,14 +172,20 @@ def test_a_pair_has_the_likelihoods_of_its_branches(
 
     torch.manual_seed(0)
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-    model = Qwen2ForCausalLM(Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=1, initializer_range=0.3, **sizes))
+    model = Qwen2ForCausalLM(
+        Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=1, initializer_range=0.3, **sizes)
+    )
     encoder = Encoder(tokenizer)
-    branches = [[call for call in trajectory(language).calls if call.prompt == "agent"][:2] for language in ("en", "zh")]
+    branches = [
+        [call for call in trajectory(language).calls if call.prompt == "agent"][:2] for language in ("en", "zh")
+    ]
     alone = []
     for branch in branches:
         total = 0.0
         for example in map(encoder.example, branch):
-            labels = torch.tensor([[-100] * (len(example.ids) - example.learned) + list(example.ids[-example.learned :])])
+            labels = torch.tensor(
+                [[-100] * (len(example.ids) - example.learned) + list(example.ids[-example.learned :])]
+            )
             total -= model(input_ids=torch.tensor([example.ids]), labels=labels).loss.item() * example.learned
         alone.append(total)
     better, worse = (branch_of(branch, encoder) for branch in branches)

@@ -21,9 +21,17 @@ def test_common_tokens_stand_once() -> None:
 
 
 def test_each_target_has_its_own_sequence_before_it() -> None:
-    examples = [Example((1, 2, 3, 4, 5), 2), Example((1, 2, 3, 6, 7), 2, 3.0), Example((1, 2, 3, 4, 5), 1), Example((9, 1), 1)]
+    examples = [
+        Example((1, 2, 3, 4, 5), 2),
+        Example((1, 2, 3, 6, 7), 2, 3.0),
+        Example((1, 2, 3, 4, 5), 1),
+        Example((9, 1), 1),
+    ]
     (row,) = pack(examples, 100)
-    learned = [(ancestors(row, place), target, weight) for place, target, weight in zip(row.sources, row.targets, row.weights, strict=True)]
+    learned = [
+        (ancestors(row, place), target, weight)
+        for place, target, weight in zip(row.sources, row.targets, row.weights, strict=True)
+    ]
     assert learned == [
         ([1, 2, 3], 4, 1.0),
         ([1, 2, 3, 4], 5, 1.0),
@@ -35,7 +43,12 @@ def test_each_target_has_its_own_sequence_before_it() -> None:
 
 
 def test_a_row_is_filled_in_order_and_never_above_its_size() -> None:
-    examples = [Example((1, 2, 3, 4, 0), 1), Example((1, 2, 3, 5, 0), 1), Example((6, 7, 0), 1), Example((1, 2, 3, 4, 9), 1)]
+    examples = [
+        Example((1, 2, 3, 4, 0), 1),
+        Example((1, 2, 3, 5, 0), 1),
+        Example((6, 7, 0), 1),
+        Example((1, 2, 3, 4, 9), 1),
+    ]
     rows = pack(examples, 5)
     assert [row.ids for row in rows] == [[1, 2, 3, 4, 5], [6, 7], [1, 2, 3, 4]]
     assert sum(len(row.targets) for row in rows) == len(examples)

@@ -57,7 +57,9 @@ class Wavering:
         return self._sides[True].count_tokens(text)
 
 
-def make(out: Path, teacher: Teacher | None = None, lessons: Sequence[Lesson] = (lesson(1), lesson(2)), **options: Any) -> int:
+def make(
+    out: Path, teacher: Teacher | None = None, lessons: Sequence[Lesson] = (lesson(1), lesson(2)), **options: Any
+) -> int:
     teacher = teacher or gold_teacher(TOOLS)
     return asyncio.run(build(lessons, teacher, out, progress=lambda text: None, **options))
 

@@ -28,7 +28,9 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
     return code, out, err
 
 
-def test_items_become_trajectories_that_are_filtered_counted_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_items_become_trajectories_that_are_filtered_counted_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     items, made, kept = write(tmp_path / "items.jsonl", ITEM, WRONG), tmp_path / "made.jsonl", tmp_path / "kept.jsonl"
     code, out, err = said(capsys, "build", "--items", items, "--out", made, "--sandbox", "none")
     assert (code, out, err) == (0, f"2 trajectories were added to {made}\n", "2/2 items, 2 trajectories\n")
@@ -46,7 +48,16 @@ def test_a_second_round_leaves_out_the_groups_of_the_first(tmp_path: Path, capsy
     other = [row | {"id": row["id"].replace("1", "2"), "group": "mine:2"} for row in (ITEM, WRONG)]
     first, both = tmp_path / "first.jsonl", tmp_path / "both.jsonl"
     said(capsys, "build", "--items", write(tmp_path / "one.jsonl", ITEM, WRONG), "--out", first, "--sandbox", "none")
-    said(capsys, "build", "--items", write(tmp_path / "two.jsonl", ITEM, WRONG, *other), "--out", both, "--sandbox", "none")
+    said(
+        capsys,
+        "build",
+        "--items",
+        write(tmp_path / "two.jsonl", ITEM, WRONG, *other),
+        "--out",
+        both,
+        "--sandbox",
+        "none",
+    )
     code, out, _ = said(capsys, "filter", both, "--out", tmp_path / "second.jsonl", "--beyond", first)
     assert code == 0 and out.endswith(f"2 of 2 trajectories are in {tmp_path / 'second.jsonl'}\n")
     assert {one.group for one in records.read(tmp_path / "second.jsonl")} == {"mine:2"}
@@ -56,7 +67,10 @@ def test_a_second_round_leaves_out_the_groups_of_the_first(tmp_path: Path, capsy
     ("arguments", "error"),
     [
         (["build", "--out", "o"], "give --data, the directory of the published sets, or --items"),
-        (["build", "--out", "o", "--data", ".", "--items", "i"], "give --data, the directory of the published sets, or --items"),
+        (
+            ["build", "--out", "o", "--data", ".", "--items", "i"],
+            "give --data, the directory of the published sets, or --items",
+        ),
         (["build", "--out", "o", "--data", ".", "--without", "news"], "no source is called news"),
         (["build", "--out", "o", "--data", ".", "--only", "news"], "no source is called news"),
         (["build", "--out", "o", "--data", "no-such-folder"], "does not exist: say with --data where"),
@@ -80,7 +94,9 @@ def test_an_empty_file_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert code == 2 and "empty.jsonl" in err and len(err.splitlines()) == 1
 
 
-def test_an_item_that_was_changed_is_not_taken_for_one_that_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_item_that_was_changed_is_not_taken_for_one_that_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = tmp_path / "made.jsonl"
     said(capsys, "build", "--items", write(tmp_path / "items.jsonl", ITEM), "--out", made, "--sandbox", "none")
     before = made.read_bytes()

@@ -59,19 +59,35 @@ def test_a_sample_without_a_hint_is_preferred_however_long() -> None:
 
 
 def test_what_is_not_taught_makes_no_sample_longer() -> None:
-    found = keep([made("a", calls=(call("x", "AA"),)), made("a", sample=1, calls=(call("x", "A"), call("y", "A" * 99, learn=False)))])
+    found = keep(
+        [
+            made("a", calls=(call("x", "AA"),)),
+            made("a", sample=1, calls=(call("x", "A"), call("y", "A" * 99, learn=False))),
+        ]
+    )
     assert [one.sample for one in found.kept] == [1]
 
 
 def test_an_item_goes_where_its_twin_went() -> None:
-    found = keep([made("a:right"), made("a:wrong", gold=True, verdict=None), made("b:right"), made("b:wrong", gold=True), made("c")])
+    found = keep(
+        [
+            made("a:right"),
+            made("a:wrong", gold=True, verdict=None),
+            made("b:right"),
+            made("b:wrong", gold=True),
+            made("c"),
+        ]
+    )
     assert [one.id for one in found.kept] == ["b:right", "b:wrong", "c"]
     assert dict(found.removed) == {("set", "verdict"): 1, ("set", "twin"): 1}
 
 
 def test_a_call_is_taught_once() -> None:
     found = keep([made("a", calls=(call("x"), call("y"))), made("b", calls=(call("x"), call("x", "B"), call("y")))])
-    assert [[one.learn for one in trajectory.calls] for trajectory in found.kept] == [[True, True], [False, True, False]]
+    assert [[one.learn for one in trajectory.calls] for trajectory in found.kept] == [
+        [True, True],
+        [False, True, False],
+    ]
 
 
 def test_a_call_that_was_not_taught_the_first_time_is_taught_the_second() -> None:

@@ -47,7 +47,11 @@ def detected(item: Lesson, agent: HaluAgent | None = None) -> Trajectory:
 def called(trajectory: Trajectory) -> set[str]:
     """The names of the tools that the taught turns call, and the prompts of the other calls that are taught."""
     taught = [call for call in trajectory.calls if call.learn]
-    turns = {call.reply.splitlines()[1].partition("(")[0].split(" ")[-1].split("：")[-1] for call in taught if call.prompt == "agent"}
+    turns = {
+        call.reply.splitlines()[1].partition("(")[0].split(" ")[-1].split("：")[-1]
+        for call in taught
+        if call.prompt == "agent"
+    }
     return turns | {call.prompt for call in taught if call.prompt != "agent"}
 
 
@@ -55,7 +59,9 @@ def called(trajectory: Trajectory) -> set[str]:
 @pytest.mark.parametrize("wrong", [False, True])
 def test_an_answer_is_compared_with_the_reference(language: str, wrong: bool) -> None:
     response = (WRONG if wrong else RIGHT)[language]
-    item = lesson("knowledge", language, ASKED[language], response, wrong, reference=TOWER[language], answer=ANSWER[language])
+    item = lesson(
+        "knowledge", language, ASKED[language], response, wrong, reference=TOWER[language], answer=ANSWER[language]
+    )
     found = detected(item)
     assert failing(found) is None
     assert found.labels == ("contradicted" if wrong else "supported",)
@@ -110,7 +116,9 @@ def test_a_bare_answer_to_a_word_problem_is_worked_out_anew(language: str, resul
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("steps", ["6 × 15 = 90", "6 + 15 = 21", "6 × 15 = 100"], ids=["right", "wrong formula", "wrong result"])
+@pytest.mark.parametrize(
+    "steps", ["6 × 15 = 90", "6 + 15 = 21", "6 × 15 = 100"], ids=["right", "wrong formula", "wrong result"]
+)
 def test_a_calculation_is_checked_step_by_step(language: str, steps: str) -> None:
     question, end = SHOP[language]
     response = f"{steps}{'. ' if language == 'en' else '。'}{end.format(steps.split('= ')[1])}"
@@ -134,7 +142,8 @@ def test_days_and_weekdays_are_counted(language: str, question: str, response: s
 
 
 @pytest.mark.parametrize(
-    ("language", "question", "unit"), [("en", "Write about the sea in 30 words.", "sea "), ("zh", "请用30字介绍大海。", "海")]
+    ("language", "question", "unit"),
+    [("en", "Write about the sea in 30 words.", "sea "), ("zh", "请用30字介绍大海。", "海")],
 )
 @pytest.mark.parametrize("size", [30, 10])
 def test_the_length_of_a_piece_of_writing_is_counted(language: str, question: str, unit: str, size: int) -> None:
@@ -152,7 +161,9 @@ def test_the_length_of_a_piece_of_writing_is_counted(language: str, question: st
         ("zh", "请把这句话翻译成中文：The train leaves at nine.", "火车九点出发。", "汽车十点到达。", "列车九点钟开出。"),
     ],
 )  # fmt: skip
-def test_a_translation_is_compared_with_another(language: str, question: str, right: str, wrong: str, other: str) -> None:
+def test_a_translation_is_compared_with_another(
+    language: str, question: str, right: str, wrong: str, other: str
+) -> None:
     for response, gold in ((right, False), (wrong, True)):
         found = detected(lesson("translation", language, question, response, gold, independent=other))
         assert failing(found) is None
@@ -173,7 +184,8 @@ def test_a_response_is_compared_with_itself(language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sandbox", [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)]
+    "sandbox",
+    [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)],
 )
 @pytest.mark.parametrize(("sign", "wrong"), [("+", False), ("-", True)])
 def test_code_is_run(sandbox: Any, sign: str, wrong: bool) -> None:
@@ -187,7 +199,9 @@ def test_code_is_run(sandbox: Any, sign: str, wrong: bool) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("wrong", [False, True])
 def test_without_a_short_answer_the_label_decides_and_no_answer_is_taught(language: str, wrong: bool) -> None:
-    item = lesson("knowledge", language, ASKED[language], (WRONG if wrong else RIGHT)[language], wrong, reference=TOWER[language])
+    item = lesson(
+        "knowledge", language, ASKED[language], (WRONG if wrong else RIGHT)[language], wrong, reference=TOWER[language]
+    )
     found = detected(item)
     assert failing(found) is None
     assert "match" in called(found) and "answer" not in called(found)
@@ -196,7 +210,9 @@ def test_without_a_short_answer_the_label_decides_and_no_answer_is_taught(langua
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_without_a_short_answer_each_sentence_has_its_own_label(language: str) -> None:
     labels = ("supported", "contradicted", "no_claim")
-    item = lesson("knowledge", language, ASKED[language], LONGER[language], True, reference=TOWER[language], gold_labels=labels)
+    item = lesson(
+        "knowledge", language, ASKED[language], LONGER[language], True, reference=TOWER[language], gold_labels=labels
+    )
     assert failing(detected(item)) is None
 
 
@@ -209,9 +225,15 @@ def test_what_the_reference_does_not_say_stays_open() -> None:
 @pytest.mark.parametrize(
     ("item", "why"),
     [
-        (lesson("knowledge", "en", ASKED["en"], LONGER["en"], True, reference=TOWER["en"]), "give their labels as gold_labels"),
+        (
+            lesson("knowledge", "en", ASKED["en"], LONGER["en"], True, reference=TOWER["en"]),
+            "give their labels as gold_labels",
+        ),
         (lesson("math", "en", SHOP["en"][0], "The answer is 90.", False), "has no formula for S1"),
-        (lesson("translation", "zh", "请把这句话翻译成中文：It rains.", "下雨了。", False), "for the prompt 'translate'"),
+        (
+            lesson("translation", "zh", "请把这句话翻译成中文：It rains.", "下雨了。", False),
+            "for the prompt 'translate'",
+        ),
     ],
     ids=["which sentence", "which formula", "which translation"],
 )

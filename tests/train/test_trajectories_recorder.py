@@ -14,14 +14,23 @@ from haluagent.train.trajectories.records import Item
 from haluagent.types import Language
 
 CLAIM: dict[str, Any] = {"question": "How high?", "claim": "It is 3 m high.", "turned": False}
-BRANCH: list[Message] = [{"role": "system", "content": "rules"}, {"role": "user", "content": "Check S2: <statement>x</statement>"}]
+BRANCH: list[Message] = [
+    {"role": "system", "content": "rules"},
+    {"role": "user", "content": "Check S2: <statement>x</statement>"},
+]
 
 
 def test_a_turn_is_kept_with_its_sentence(scripted: Any) -> None:
     recorder = Recorder(scripted(["THOUGHT: t\nACTION: a()\n"]))
     asyncio.run(recorder.generate(BRANCH, grammar="g"))
     (call,) = recorder.calls
-    assert (call.prompt, call.sentence, call.reply, call.choices, call.learn) == ("agent", 2, "THOUGHT: t\nACTION: a()", (), True)
+    assert (call.prompt, call.sentence, call.reply, call.choices, call.learn) == (
+        "agent",
+        2,
+        "THOUGHT: t\nACTION: a()",
+        (),
+        True,
+    )
     assert [message.content for message in call.messages] == ["rules", "Check S2: <statement>x</statement>"]
 
 
@@ -68,9 +77,16 @@ def test_only_the_turns_of_the_agent_get_the_temperature(scripted: Any) -> None:
 
 @pytest.mark.parametrize(
     ("language", "gold", "said"),
-    [("en", True, "holds a hallucination"), ("en", None, "cannot be decided"), ("zh", False, "是对的"), ("zh", True, "有幻觉")],
+    [
+        ("en", True, "holds a hallucination"),
+        ("en", None, "cannot be decided"),
+        ("zh", False, "是对的"),
+        ("zh", True, "有幻觉"),
+    ],
 )
-def test_a_hint_is_sent_to_the_agent_and_not_recorded(scripted: Any, language: Language, gold: bool | None, said: str) -> None:
+def test_a_hint_is_sent_to_the_agent_and_not_recorded(
+    scripted: Any, language: Language, gold: bool | None, said: str
+) -> None:
     item = Item(
         id="i", group="g", source="own", kind="knowledge", language=language, question="q", response="r", gold=gold,
         gold_labels=("supported", "contradicted"),

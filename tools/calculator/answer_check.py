@@ -88,9 +88,7 @@ async def check_answer(context: ToolContext) -> ToolResult:
     evidence = [Evidence(source="calculator", text=observation, span=answer.span, score=1 - wrong)]
     for formula, number in agreeing[:1]:
         evidence.append(Evidence(source="calculator", text=f"{formula} = {number.text}", span=number.span))
-    return ToolResult(
-        observation=observation, label=label, confidence=max(wrong, 1 - wrong), evidence=tuple(evidence)
-    )
+    return ToolResult(observation=observation, label=label, confidence=max(wrong, 1 - wrong), evidence=tuple(evidence))
 
 
 def _agreement(formula: tuple[str, Fraction], stated: list[Number]) -> tuple[str, Number] | None:

@@ -59,8 +59,8 @@ _TEXTS: dict[str, dict[Language, str]] = {
     "traced": {"en": "{number} is the result in {name}", "zh": "{number} 是 {name} 的计算结果"},
     "given": {"en": "{number} is given in the question", "zh": "{number} 是题目给出的"},
     "no equation": {
-        "en": 'no equation here can be computed; give as formula how its number follows from those in the question',
-        "zh": '这里没有可以计算的等式；请用题目中的数字列出能得到该数的算式 formula',
+        "en": "no equation here can be computed; give as formula how its number follows from those in the question",
+        "zh": "这里没有可以计算的等式；请用题目中的数字列出能得到该数的算式 formula",
     },
     "no number": {"en": "{name} states no number to compare with", "zh": "{name} 中没有可以比较的数字"},
     "foreign": {

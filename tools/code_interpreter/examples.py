@@ -195,7 +195,8 @@ def literal_at(text: str, start: int, behind: re.Pattern[str] = _BEHIND_PROSE) -
 
 _BRACKET_OR_QUOTE = re.compile(r"(\"\"\"|\'\'\'|\"|\')|[()\[\]{}]")
 _REST_OF_STRING = {
-    quote: re.compile(rf"(?:\\.|(?!{quote}).)*{quote}", re.DOTALL if len(quote) > 1 else 0) for quote in ('"', "'", '"""', "'''")
+    quote: re.compile(rf"(?:\\.|(?!{quote}).)*{quote}", re.DOTALL if len(quote) > 1 else 0)
+    for quote in ('"', "'", '"""', "'''")
 }
 
 

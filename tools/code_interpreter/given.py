@@ -42,7 +42,9 @@ def needed(parts: Sequence[Part], given: Sequence[Part]) -> Part | None:
             break
         taken |= more
         wanted |= {inner.id for node in more for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    lines = [line for part, node in offered if node in taken for line in part.lines[_first_line(node) - 1 : node.end_lineno]]
+    lines = [
+        line for part, node in offered if node in taken for line in part.lines[_first_line(node) - 1 : node.end_lineno]
+    ]
     missing = wanted - here - {name for node in taken for name in _names(node)}
     lines = [*_typing(missing, parts, given), *lines]
     return Part(tuple(lines)) if lines else None

@@ -68,7 +68,11 @@ def _prints(part: Part) -> Iterator[ast.stmt]:
     """The statements that print and run exactly once."""
     for node in part.tree.body:
         for statement in node.body if isinstance(node, ast.If) and is_main_guard(node) else [node]:
-            called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+            called = (
+                statement.value.func
+                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+                else None
+            )
             if isinstance(called, ast.Name) and called.id == "print":
                 yield statement
 
@@ -88,7 +92,9 @@ def _in_comments(part: Part, printing: Sequence[ast.stmt]) -> list[Stated]:
             continue
         text = comment.lstrip("# \t")[cue.end() if cue else 0 :]
         literal = literal_at(text, 0)
-        stated = Stated(text[: literal[1]] if literal else text, line.span, part, statement, not _UNCERTAIN.search(comment))
+        stated = Stated(
+            text[: literal[1]] if literal else text, line.span, part, statement, not _UNCERTAIN.search(comment)
+        )
         if stated.text:
             (found if cue else bare).append(stated)
     counted = len(bare) > 1 and [one.text for one in bare] == [str(number) for number in range(1, len(bare) + 1)]
@@ -125,7 +131,11 @@ def is_output(block: CodeBlock, gap: str) -> bool:
     if block.language == "console":
         return announced and not re.match(r"\s*(?:[$>%#]|python|pip|\S+@\S+)", block.code)
     value = block.python and _is_literal(block.code)  # a list, in a block with the wrong tag
-    return block.language == "output" or (block.language == "" and not gap.strip()) or (announced and (block.language == "" or value))
+    return (
+        block.language == "output"
+        or (block.language == "" and not gap.strip())
+        or (announced and (block.language == "" or value))
+    )
 
 
 def agrees(stated: Stated, output: str) -> bool | None:

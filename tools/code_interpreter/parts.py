@@ -16,7 +16,9 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAGIC = re.compile(r"\s*(?:[%!]{1,2}\w|\?\w|\w+\?$)")
 _WITHOUT_BODY = re.compile(r"expected an indented block after .* on line (\d+)")
-_PLACEHOLDER = re.compile(r"\.\.\.|…|<[a-z][\w ]*>|\b(?:TODO|your code|rest of|omitted)\b|省略|你的代码|此处|同上", re.I)
+_PLACEHOLDER = re.compile(
+    r"\.\.\.|…|<[a-z][\w ]*>|\b(?:TODO|your code|rest of|omitted)\b|省略|你的代码|此处|同上", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ class Part:
 
     @cached_property
     def used(self) -> set[str]:
-        return {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        return {
+            node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        }
 
 
 def outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
@@ -156,7 +160,9 @@ def is_excerpt(part: Part) -> bool:
 
 def returns_outside(part: Part) -> bool:
     """Whether a part returns where there is no function: it is the inside of one."""
-    return any(isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom, ast.Await)) for node in outside_functions(part.tree))
+    return any(
+        isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom, ast.Await)) for node in outside_functions(part.tree)
+    )
 
 
 def is_stub(node: Function) -> bool:

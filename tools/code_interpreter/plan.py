@@ -64,7 +64,9 @@ class Plan:
     def program(self, without: Sequence[ast.stmt] = ()) -> Program:
         """The code as it stands, each output that is stated between marks."""
         statements = [one.statement for one in self.stated if one.statement is not None]
-        return whole(self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without)
+        return whole(
+            self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without
+        )
 
     def place(self, stated: Stated) -> int:
         """The number of the marks around an output that is stated."""
@@ -97,7 +99,9 @@ def make_plan(
         stated=stated_outputs(response, blocks, parts),
         asserts=sum(1 for part in parts for _ in counted(part, parts)),
         own=_tests(aliases, [], [call for part in parts for call in uncalled(part, parts, question)], own, True),
-        given=_tests(aliases, test_parts, [call for part in test_parts for call in uncalled(part, program, question)], examples),
+        given=_tests(
+            aliases, test_parts, [call for part in test_parts for call in uncalled(part, program, question)], examples
+        ),
         samples=samples(question) if code.reads and not _READS_OTHERWISE.search(code.text) else [],
         renamed=renamed,
     )
@@ -144,7 +148,11 @@ def _given_examples(question: str, code: _Code) -> tuple[list[Example], tuple[st
 
 
 def _tests(
-    aliases: Sequence[str], parts: list[Part], lines: Sequence[str], examples: Sequence[Example], in_response: bool = False
+    aliases: Sequence[str],
+    parts: list[Part],
+    lines: Sequence[str],
+    examples: Sequence[Example],
+    in_response: bool = False,
 ) -> Tests:
     tests = Tests(parts)
     if lines or any(example.kind != "run" for example in examples):
@@ -231,7 +239,9 @@ def _from_samples(
     """The question's inputs and outputs as examples of the one function they can be meant for."""
     candidates = functions | methods
     if len(candidates) > 1:
-        candidates = {name: node for name, node in candidates.items() if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)}
+        candidates = {
+            name: node for name, node in candidates.items() if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)
+        }
     if len(candidates) != 1:
         return []
     ((name, node),) = candidates.items()

@@ -152,7 +152,11 @@ def _is_future(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
 
 
 def _is_unittest_main(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "unittest.main"
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == "unittest.main"
+    )
 
 
 def _exit(program: Sequence[Part]) -> ast.stmt | None:
@@ -160,7 +164,11 @@ def _exit(program: Sequence[Part]) -> ast.stmt | None:
     node = program[-1].tree.body[-1] if program and program[-1].tree.body else None
     while isinstance(node, ast.If) and not node.orelse:
         node = node.body[-1]
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call) or ast.unparse(node.value.func) not in _EXITS:
+    if (
+        not isinstance(node, ast.Expr)
+        or not isinstance(node.value, ast.Call)
+        or ast.unparse(node.value.func) not in _EXITS
+    ):
         return None
     return node if program[-1].lines[node.lineno - 1].text.lstrip().startswith(ast.unparse(node.value.func)) else None
 
@@ -174,9 +182,15 @@ def _defines(node: ast.stmt) -> bool:
     if is_main_guard(node) or names & _DOES or any(isinstance(inner, ast.Assert) for inner in inside):
         return False
     if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute) and node.value.func.attr in _PREPARES
+        return (
+            isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Attribute)
+            and node.value.func.attr in _PREPARES
+        )
     return True
 
 
 def is_main_guard(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and any(isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node.test))
+    return isinstance(node, ast.If) and any(
+        isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node.test)
+    )

@@ -181,7 +181,9 @@ def _proof(context: ToolContext, plan: Plan, text: str) -> tuple[Evidence, ...]:
     blocks = [part.block for part in plan.parts if part.block]
     spans = [example.span for example in plan.given.examples if example is not None and example.kind != "run"]
     found = [Evidence(source="code_interpreter", text=text, span=blocks[0] if blocks else None)]
-    found += [Evidence(source="question", text=context.question[slice(*span)], span=span) for span in spans[:MAX_EVIDENCE]]
+    found += [
+        Evidence(source="question", text=context.question[slice(*span)], span=span) for span in spans[:MAX_EVIDENCE]
+    ]
     return tuple(found)
 
 

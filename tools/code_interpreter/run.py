@@ -104,7 +104,9 @@ def _compare_output(plan: Plan, program: Program, stdout: str) -> Iterator[Resul
             yield Result("stated", finding, int(agreed), wanted=stated.text, real=output.strip())
 
 
-async def _run_tests(plan: Plan, tests: Tests, of: Literal["own", "given"], context: ToolContext, sandbox: Sandbox) -> Result:
+async def _run_tests(
+    plan: Plan, tests: Tests, of: Literal["own", "given"], context: ToolContext, sandbox: Sandbox
+) -> Result:
     program = tests.program(plan.parts)
     execution = await sandbox.run(program.code, seconds=SECONDS)
     finding = judge(execution, program, plan.parts, context, tested=True)

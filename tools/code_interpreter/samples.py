@@ -26,7 +26,8 @@ _BOTH = re.compile(
     r"(?:input|输入)\s*[:：]\s*(?P<input>\S[^\n]*?)\s*[,，;；。]?\s*(?:output|输出)\s*[:：]\s*(?P<output>[^\n]+)", re.I
 )
 _NEXT = re.compile(
-    r"^\s*(?:\*\*|#+\s|>?\s*(?:explanation|note|constraints?|example|解释|说明|注|提示|示例|样例|数据范围)|\"\"\"|''')", re.I
+    r"^\s*(?:\*\*|#+\s|>?\s*(?:explanation|note|constraints?|example|解释|说明|注|提示|示例|样例|数据范围)|\"\"\"|''')",
+    re.I,
 )
 MAX_SAMPLES = 10
 MAX_LINE = 1000  # characters of a line with a label
@@ -140,7 +141,9 @@ def as_example(sample: Sample, name: str, node: Function, bound: bool = False) -
         if call.value.args or len(words) != len(parameters):
             return None
         call.value.args, call.value.keywords = values, []
-    counted = ast.Call(func=call.value.func, args=[*([ast.Constant(None)] * bound), *call.value.args], keywords=call.value.keywords)
+    counted = ast.Call(
+        func=call.value.func, args=[*([ast.Constant(None)] * bound), *call.value.args], keywords=call.value.keywords
+    )
     if not takes(node, counted):
         return None
     return Example("either", ast.unparse(call), repr(wanted), sample.span)

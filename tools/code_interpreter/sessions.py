@@ -66,7 +66,9 @@ def _example(source: str, wanted: list[str], span: tuple[int, int], names: Colle
     if any("..." in line for line in wanted):
         return Example("run", source, "", span)
     text = "\n".join(wanted)
-    printed = isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == "print"
+    printed = (
+        isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == "print"
+    )
     if printed:
         return Example("printed", source, text, span)
     try:

@@ -37,12 +37,18 @@ def counted(part: Part, program: Sequence[Part]) -> Iterator[ast.Assert]:
 def _is_test(node: Function, functions: set[str]) -> bool:
     """Whether a function, by its name and by what it calls, tests another one."""
     callables = functions - {node.name} | {argument.arg for argument in node.args.args}
-    called = {inner.func.id for inner in ast.walk(node) if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name)}
+    called = {
+        inner.func.id for inner in ast.walk(node) if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name)
+    }
     return bool(_TEST_NAME.search(node.name) and called & callables)
 
 
 def _catches_failures(handler: ast.ExceptHandler) -> bool:
-    names = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)} if handler.type else _CATCHES_FAILURES
+    names = (
+        {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
+        if handler.type
+        else _CATCHES_FAILURES
+    )
     raises_again = any(isinstance(node, ast.Raise) for node in ast.walk(handler))
     return bool(names & _CATCHES_FAILURES) and not raises_again
 
@@ -68,7 +74,8 @@ def tests_alone(part: Part) -> Part | None:
     tests = [
         node
         for node in part.tree.body
-        if (isinstance(node, ast.ClassDef) and node.name in cases) or (isinstance(node, Function) and is_test_function(node.name))
+        if (isinstance(node, ast.ClassDef) and node.name in cases)
+        or (isinstance(node, Function) and is_test_function(node.name))
     ]
     lines = [line for node in tests for line in part.lines[node.lineno - 1 : node.end_lineno]]
     return Part(tuple(lines), part.block) if lines else None
@@ -96,7 +103,9 @@ def _call(test: ast.FunctionDef, program: Sequence[Part], question: str) -> str 
     if not required:
         return f"{test.name}()"
     candidate = required[0].arg
-    calls = [node for node in ast.walk(test) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == candidate]
+    calls = [
+        node for node in ast.walk(test) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == candidate
+    ]
     if len(required) > 1 or not calls:
         return None
     entry = _entry(program, test, calls, question)

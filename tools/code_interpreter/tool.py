@@ -78,7 +78,9 @@ async def code_interpreter(context: ToolContext, sentence: Sentence) -> ToolResu
     blocks = find(context.response)
     if not any(block.python for block in blocks):
         languages = sorted({block.language for block in blocks if block.language})
-        return _unverified(say(context, "other language", language=", ".join(languages)) if languages else say(context, "no code"))
+        return _unverified(
+            say(context, "other language", language=", ".join(languages)) if languages else say(context, "no code")
+        )
     if context.sandbox is None:
         return _unverified(advice(context.language))
     if sum(block.python for block in blocks) > MAX_BLOCKS:

@@ -14,7 +14,9 @@ _SHOWN_TO_FAIL = re.compile(
     r"|\b(?:will|would|does|to) (?:raise|fail|throw|cause)|\b(?:raises|throws|fails|incorrect|wrong)\b",
     re.I,
 )
-_REPAIRED = re.compile(r"修|改正|更正|解决|避免|\b(?:fix\w*|correct(?:ed|ion|s)?|solution|avoid\w*|instead|repair\w*|handle\w*)\b", re.I)
+_REPAIRED = re.compile(
+    r"修|改正|更正|解决|避免|\b(?:fix\w*|correct(?:ed|ion|s)?|solution|avoid\w*|instead|repair\w*|handle\w*)\b", re.I
+)
 _SHOWN_AS_WRONG = re.compile(
     r"有问题|不正确|不要这样|原来的|原代码|你的代码|修改前"
     r"|\b(?:buggy|broken|bad|original|your code|before|avoid|don't)\b",
@@ -78,7 +80,10 @@ def _without_restated(group: list[Part]) -> list[Part]:
         mine = definitions(part)
         stubs = {name for name, node in part.functions.items() if is_stub(node)}
         later = [definitions(other) for other in group[index + 1 :]]
-        if not any(all(other.get(name) == text or (name in stubs and name in other) for name, text in mine.items()) for other in later):
+        if not any(
+            all(other.get(name) == text or (name in stubs and name in other) for name, text in mine.items())
+            for other in later
+        ):
             kept.append(part)
     return kept
 

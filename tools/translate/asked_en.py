@@ -20,7 +20,9 @@ _EQUIVALENT = r"(?:(?:words?|translation|term|phrase|equivalent|name|expression|
 _END = r"\s*[.?!]*$"
 
 AFTER_COLON = (
-    re.compile(rf"^(?P<head>[^:：\n]{{0,200}}?{_TRANSLATE}[^:：\n]{{0,160}}?)\s*(?:[:：]|\n)\s*(?P<text>.+)", re.S | re.I),
+    re.compile(
+        rf"^(?P<head>[^:：\n]{{0,200}}?{_TRANSLATE}[^:：\n]{{0,160}}?)\s*(?:[:：]|\n)\s*(?P<text>.+)", re.S | re.I
+    ),
     re.compile(rf"^(?P<head>{_HOW_TO_SAY}[^:：\n]{{0,60}}\bin {NAME})\s*\??\s*[:：]\s*(?P<text>.+)", re.S | re.I),
     re.compile(rf"^(?P<head>{NAME}\s*(?:-?to-?|->|→)\s*{NAME})\s*[:：]\s*(?P<text>.+)", re.S | re.I),
 )
@@ -72,5 +74,8 @@ SOURCES = tuple(
 )
 PLAINLY = re.compile(rf"^\s*(?:(?:please|can you|could you|kindly) )*translate(?: {POINTS.pattern})?[\s:：]*.?□", re.I)
 # Here the text is in the language of the question.
-SAYS = re.compile(rf"{_HOW_TO_SAY}\b|\b{NAME}(?:\s+(?:words?|term|phrase|name))?\s+for\s+.?□|^\s*{_WHAT_IS}\s+.?□.?\s+in {NAME}\b", re.I)
+SAYS = re.compile(
+    rf"{_HOW_TO_SAY}\b|\b{NAME}(?:\s+(?:words?|term|phrase|name))?\s+for\s+.?□|^\s*{_WHAT_IS}\s+.?□.?\s+in {NAME}\b",
+    re.I,
+)
 ASKS_MEANING = re.compile(r"\bmean", re.I)

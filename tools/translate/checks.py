@@ -75,7 +75,9 @@ def _other_numbers(text: str, given: str) -> Fault | None:
 
 def _unmatched(text: str, other: str) -> list[str]:
     """The numbers in digits of a text that the other one does not have, neither in digits nor in words."""
-    known = {value for _, values in _digits(other) for value in values} | {number.value for number in find_numbers(other)}
+    known = {value for _, values in _digits(other) for value in values} | {
+        number.value for number in find_numbers(other)
+    }
     known |= {hour + change for hour in known for change in (12, -12) if 13 <= max(hour, hour + change) <= 24}
     return [shown for shown, values in _digits(text) if not values & known]
 

@@ -41,11 +41,15 @@ class ModelTranslator:
         language = _either(target, source) or self._language
         names = {"target": name_of(target, language), "source": name_of(source, language) if source else ""}
         room = min(MAX_TOKENS, 3 * self._model.count_tokens(text) + 40)
-        generation = await self._model.generate(conversation("translate", language, text=text, **names), max_tokens=room)
+        generation = await self._model.generate(
+            conversation("translate", language, text=text, **names), max_tokens=room
+        )
         written = generation.text.strip()
         start, end = given_translation(written, text, target)
         if start == end or generation.truncated:
-            raise ToolError("模型没有写出完整的译文" if self._language == "zh" else "the model wrote no complete translation")
+            raise ToolError(
+                "模型没有写出完整的译文" if self._language == "zh" else "the model wrote no complete translation"
+            )
         return written[start:end]
 
 
@@ -105,7 +109,9 @@ async def likeness(model: Model, pair: Pair) -> float:
         agree = (yes[0] - 0.5) * (yes[1] - 0.5) > 0
         return (UNCALIBRATED if yes[0] > 0.5 else 1 - UNCALIBRATED) if agree else 0.5
     curve = calibration_of(model).translation[pair.language]
-    total = curve.intercept + curve.log_odds * sum(map(log_odds, yes)) / 2 + curve.shared * overlap(pair.one, pair.other)
+    total = (
+        curve.intercept + curve.log_odds * sum(map(log_odds, yes)) / 2 + curve.shared * overlap(pair.one, pair.other)
+    )
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
 
 

@@ -16,15 +16,20 @@ _LABEL = re.compile(
     re.I,
 )
 _NOTE = re.compile(
-    r"\n\s*[(（*_\[【]*(?:注|注释|注意|说明|解释|备注|解析|note|notes|explanation|literally|pronunciation|breakdown)\s*[:：]", re.I
+    r"\n\s*[(（*_\[【]*(?:注|注释|注意|说明|解释|备注|解析|note|notes|explanation|literally|pronunciation|breakdown)\s*[:：]",
+    re.I,
 )
-_QUOTES = re.compile(r"“([^“”]+)”|\"([^\"]+)\"|「([^「」]+)」|『([^『』]+)』|«([^«»]+)»|„([^„“”]+)[“”]|(?<!\w)[‘']([^‘’'\n]+)[’'](?!\w)")
+_QUOTES = re.compile(
+    r"“([^“”]+)”|\"([^\"]+)\"|「([^「」]+)」|『([^『』]+)』|«([^«»]+)»|„([^„“”]+)[“”]|(?<!\w)[‘']([^‘’'\n]+)[’'](?!\w)"
+)
 _ABOUT = re.compile(
-    rf"\b(?:means?|meaning|translat\w+|say|said as)\b|\b(?:in|the) {_EN}\b|\b{_EN} (?:is|for)\b|意思|翻译|译|{_ZH}", re.I
+    rf"\b(?:means?|meaning|translat\w+|say|said as)\b|\b(?:in|the) {_EN}\b|\b{_EN} (?:is|for)\b|意思|翻译|译|{_ZH}",
+    re.I,
 )
 _STATED = re.compile(
     rf"^(?:in {_EN},|in {_EN} (?:you|we|one)\b|the {_EN} (?:words?|for|translation|term|phrase|equivalent|expression|name)\b)"
-    r".*?\b(?:is|are|say|means?|would be)\s+(?P<text>[^,;]+?)[.!]?$", re.I
+    r".*?\b(?:is|are|say|means?|would be)\s+(?P<text>[^,;]+?)[.!]?$",
+    re.I,
 )
 _STATED_OF_IT = re.compile(  # only where the text to translate is named before it
     rf"(?:(?:意思|翻译|译文|译|说|{_ZH})[^，。\n]{{0,6}}?(?:是|为|作|成)|\b(?:means?|translates? (?:to|as|into)|in {_EN} is))"

@@ -226,9 +226,7 @@ def _shown(context: ToolContext, independent: str, back: bool) -> str:
     return _say(context, "back", text=text) if back else text
 
 
-def _result(
-    context: ToolContext, given: _Given, label: Label | None, right: float, text: str, note: str
-) -> ToolResult:
+def _result(context: ToolContext, given: _Given, label: Label | None, right: float, text: str, note: str) -> ToolResult:
     observation = _say(context, label, p=right, text=text) + note
     if label is None:
         return ToolResult(observation=observation)

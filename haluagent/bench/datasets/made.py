@@ -49,7 +49,9 @@ def cmrc(directory: Path) -> Iterator[Item]:
     made = 0
     for text in sorted(longer, key=lambda text: digest(f"{SEED}:{numbers[text]}")):
         name = f"cmrc2018:{numbers[text]}"
-        two = claims.answer(Passage(name=name, language="zh", text=text, asked=tuple(asked[text])), random.Random(f"{SEED}:{name}"))
+        two = claims.answer(
+            Passage(name=name, language="zh", text=text, asked=tuple(asked[text])), random.Random(f"{SEED}:{name}")
+        )
         if two and made < PASSAGES:
             made += 1
             for wrong, response in ((False, two.right), (True, two.wrong)):

@@ -95,4 +95,8 @@ def claim_row(detection: Detection, item: Item, number: int) -> ClaimRow:
         if entry.sentence.index > 0 and entry.sentence.span[0] < end and entry.sentence.span[1] > start
     ]
     label: Label = max((entry.label for entry in entries), key=lambda label: _RISK[label], default="unverified")
-    return ClaimRow(wrong=claim.wrong, label=label, score=max((0.0 if e.label == "no_claim" else doubt(e) for e in entries), default=0.5))
+    return ClaimRow(
+        wrong=claim.wrong,
+        label=label,
+        score=max((0.0 if e.label == "no_claim" else doubt(e) for e in entries), default=0.5),
+    )

@@ -107,7 +107,9 @@ def note(percent: float, n: int) -> str | None:
         return None
     if share.exact and share.m >= CLOSE * n:
         return f"{percent:.2f} is {share.k} of {share.m}, of {n} items"
-    larger = next((f" ({_count(percent, m)} of {m} gives it)" for m in (2 * n, 3 * n) if nearest(percent, m).m == m), "")
+    larger = next(
+        (f" ({_count(percent, m)} of {m} gives it)" for m in (2 * n, 3 * n) if nearest(percent, m).m == m), ""
+    )
     return f"{percent:.2f} is no share of {n} items, nor of a few less{larger}"
 
 

@@ -143,4 +143,3 @@ def as_json(report: Report) -> dict[str, Any]:
         "test_items": cited.TEST_ITEMS, "notes": cited.notes(), "tools": cited.TOOLS,
     }  # fmt: skip
     return {"measured": report.model_dump(mode="json"), "cited": paper}
-

@@ -109,7 +109,12 @@ def paper(report: Report) -> list[str]:
         f"## Beside the paper\n\nRows marked † are cited from {cited.SOURCE} (Tables 3 and 4). They were measured by its "
         "authors on their own test items, which are not the items of this run; nothing of them was rerun."
     )
-    return [first, *parts, f"Figure 2 of the paper, cited:\n\n{use}", f"Percentages that are not of all items:\n\n{odd}"]
+    return [
+        first,
+        *parts,
+        f"Figure 2 of the paper, cited:\n\n{use}",
+        f"Percentages that are not of all items:\n\n{odd}",
+    ]
 
 
 def paper_table(report: Report, level: str) -> tuple[Cells, list[Cells], list[Cells]] | None:

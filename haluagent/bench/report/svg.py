@@ -13,10 +13,7 @@ def reliability_chart(bins: Sequence[Bin]) -> str:
     """The reliability curve: for each bin of scores the share of hallucinations, with its 95 % interval (Wilson 1927). On the
     diagonal a score is what it says it is. A dot's area is its number of items."""
     most = max((one.n for one in bins), default=1)
-    dots = [
-        (MARGIN + one.score * SIDE, _y(one.hallucinations), 3 + 11 * (one.n / most) ** 0.5, one)
-        for one in bins
-    ]
+    dots = [(MARGIN + one.score * SIDE, _y(one.hallucinations), 3 + 11 * (one.n / most) ** 0.5, one) for one in bins]
     ticks = "".join(_tick(share) for share in (0, 0.25, 0.5, 0.75, 1))
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in dots)
     whiskers = "".join(
@@ -91,7 +88,9 @@ def _set_line(figures: SetFigures, y: float) -> str:
     prompt, agent = figures.of(PROMPT), figures.of(AGENT)
     if prompt and prompt.scores.balanced is not None:
         value = prompt.scores.balanced
-        parts.append(f'<circle class="prompt-mark" cx="{_x(value)}" cy="{y}" r="5">{_title("simple prompt", value)}</circle>')
+        parts.append(
+            f'<circle class="prompt-mark" cx="{_x(value)}" cy="{y}" r="5">{_title("simple prompt", value)}</circle>'
+        )
     if agent and agent.scores.balanced is not None:
         value = agent.scores.balanced
         low, high = agent.scores.intervals["balanced"]

@@ -59,7 +59,18 @@ def lengths(figures: SetFigures) -> str:
 
 def summary(report: Report) -> str:
     """The short table: for each set the agent, the simple prompt and the best of what needs no model."""
-    head = ["set", "n", "accuracy", "balanced", "F1", "AUROC", "coverage", "prompt acc/bal", "trivial acc/bal", "s/item"]
+    head = [
+        "set",
+        "n",
+        "accuracy",
+        "balanced",
+        "F1",
+        "AUROC",
+        "coverage",
+        "prompt acc/bal",
+        "trivial acc/bal",
+        "s/item",
+    ]
     return aligned([head, *(_line(figures) for figures in report.sets)])
 
 
@@ -83,6 +94,9 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Columns two spaces apart, the first to the left and the figures to the right."""
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     return "\n".join(
-        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(zip(line, widths, strict=True)))
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
         for line in lines
     )

@@ -96,7 +96,10 @@ def cross_validated(gold: Sequence[bool], lengths: Sequence[int], seed: int = 0)
     verdicts: list[bool | None] = []
     for _ in range(REPEATS):
         folds = _folds(labels, source)
-        rules = [fitted(labels[folds != fold], sizes[folds != fold]) if (folds != fold).any() else None for fold in range(FOLDS)]
+        rules = [
+            fitted(labels[folds != fold], sizes[folds != fold]) if (folds != fold).any() else None
+            for fold in range(FOLDS)
+        ]
         chosen = [rules[fold] for fold in folds]
         verdicts += [rule(length) if rule else None for rule, length in zip(chosen, lengths, strict=True)]
     return verdicts

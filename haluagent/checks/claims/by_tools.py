@@ -29,7 +29,9 @@ async def decide(registry: Registry, context: ToolContext, claim: Sentence) -> t
 
 def _calls(registry: Registry, context: ToolContext, claim: Sentence) -> list[ToolCall]:
     specific = [item for item in registry if not (item.system or item.general or item.external)]
-    fitting = [item for item in specific if registry.fits(item, context, claim) and _is_about(registry, item, context, claim)]
+    fitting = [
+        item for item in specific if registry.fits(item, context, claim) and _is_about(registry, item, context, claim)
+    ]
     calls = [registry.obvious(item, context, claim) or _pointing(item, claim) for item in fitting]
     return [call for call in calls if call is not None]
 
@@ -40,7 +42,9 @@ def _is_about(registry: Registry, item: Tool, context: ToolContext, claim: Sente
     if not registry.fits(item, context, context.sentence(0)):
         return True
     stated, asked = length_requirement(claim.text), length_requirement(context.question)
-    return stated is not None and asked is not None and (stated.minimum, stated.maximum) == (asked.minimum, asked.maximum)
+    return (
+        stated is not None and asked is not None and (stated.minimum, stated.maximum) == (asked.minimum, asked.maximum)
+    )
 
 
 def _pointing(item: Tool, claim: Sentence) -> ToolCall | None:

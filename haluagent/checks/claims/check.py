@@ -124,7 +124,9 @@ async def acheck_claims(
     meter = Meter(agent.model, budget)
     if stated and judge.asks_model:
         await agent.aprepare()
-    context = replace(_context(agent, question, response, chosen, stated, meter), results=of_results, base_rate=base_rate)
+    context = replace(
+        _context(agent, question, response, chosen, stated, meter), results=of_results, base_rate=base_rate
+    )
     checked, passages, coverage = await _check(agent, context, passages, stated, judge, budget, tools)
     labels = [one.label for one in checked]
     errors = [*(one.error for one in checked), *errors]

@@ -67,9 +67,7 @@ def _claims_nothing(text: str, *, alone: bool, last: bool) -> bool:
     if text.rstrip(_MARKS).endswith((":", "：")):
         return not last and not re.search(r"[\d,，;；]", text)
     core = text.casefold().replace("’", "'").strip(_MARKS).rstrip(_ENDS + _MARKS)
-    return bool(
-        _COURTESY.fullmatch(core) or _NOT_KNOWING.fullmatch(core) or (not alone and _OPENING.fullmatch(core))
-    )
+    return bool(_COURTESY.fullmatch(core) or _NOT_KNOWING.fullmatch(core) or (not alone and _OPENING.fullmatch(core)))
 
 
 def _asks(text: str) -> bool:

@@ -66,7 +66,9 @@ def _objects(text: str, path: Path) -> list[Any]:
         try:
             objects += [json.loads(line)] if line.strip() else []
         except (ValueError, RecursionError) as error:
-            raise ConfigError(f"{path}, line {number} is not JSON ({error}): give a list of items, or one item a line") from None
+            raise ConfigError(
+                f"{path}, line {number} is not JSON ({error}): give a list of items, or one item a line"
+            ) from None
     return objects
 
 
@@ -106,7 +108,9 @@ def _claims(fields: dict[str, Any], number: int) -> tuple[Content, ...] | None:
         return None
     if not all(isinstance(value, list) for value in given):
         raise ConfigError(f"item {number}: `claims` is not a list")
-    read = [tuple(_content(claim, f"item {number}, claim {at}") for at, claim in enumerate(value, 1)) for value in given]
+    read = [
+        tuple(_content(claim, f"item {number}, claim {at}") for at, claim in enumerate(value, 1)) for value in given
+    ]
     if len(set(read)) > 1:
         raise ConfigError(f"item {number} has both `claims` and `triplets`, and they differ: leave one of them out")
     return read[0]
@@ -149,7 +153,9 @@ def with_report(item: Item, report: ClaimReport) -> dict[str, Any]:
         fields["error"] = report.error or failed[0].error or "a claim could not be checked"
     else:
         fields |= {"ys": [checked.label for checked in report.claims], "Y": _aggregated(report)}
-    own = report.model_dump(mode="json", include={"language", "format", "aggregator", "coverage", "usage", "seconds", "error"})
+    own = report.model_dump(
+        mode="json", include={"language", "format", "aggregator", "coverage", "usage", "seconds", "error"}
+    )
     return {**fields, "haluagent": {"claims": [_found(checked) for checked in report.claims], **own}}
 
 
@@ -175,7 +181,9 @@ def summary(items: Sequence[dict[str, Any]]) -> str:
     labels = [item["ys"] for item in done if "ys" in item]
     if not labels:
         claims = sum(len(item["claims"]) for item in done)
-        return f"{len(items)} responses: {claims} claims; {sum(not item['claims'] for item in done)} responses make none"
+        return (
+            f"{len(items)} responses: {claims} claims; {sum(not item['claims'] for item in done)} responses make none"
+        )
     return f"{len(items)} responses: {', '.join(f'{label} {share:.1%}' for label, share in mean_rates(labels).items())}"
 
 

@@ -93,7 +93,9 @@ async def _ask(work: Work, window: str, claims: Sequence[Sentence]) -> dict[int,
     messages = conversation("joint", work.context.language, evidence=window, claims=shown)
     try:
         async with asyncio.timeout(work.budget.seconds_left()):
-            answer = await model.generate(messages, grammar=grammar(len(claims)), max_tokens=LINE_TOKENS * (len(claims) + 1))
+            answer = await model.generate(
+                messages, grammar=grammar(len(claims)), max_tokens=LINE_TOKENS * (len(claims) + 1)
+            )
     except (ModelError, BudgetExceeded, TimeoutError):
         return {}  # asked alone, they say what is wrong
     return {number - 1: label for number, label in parse(answer.text, len(claims)).items()}
@@ -114,5 +116,7 @@ def parse(text: str, count: int) -> dict[int, Relation]:
     for mark, end in zip(marks, ends, strict=False):
         said[int(mark[1])].update(_LETTER.findall(text, mark.end(), end))
     return {
-        number: _LETTERS[letters.pop()] for number, letters in said.items() if 1 <= number <= count and len(letters) == 1
+        number: _LETTERS[letters.pop()]
+        for number, letters in said.items()
+        if 1 <= number <= count and len(letters) == 1
     }

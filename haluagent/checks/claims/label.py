@@ -61,4 +61,6 @@ def _labelled(
 
 def _coverage(passages: Sequence[str], read: Sequence[Sequence[Span]]) -> float:
     total = sum(map(len, passages))
-    return min(1.0, sum(share(spans, len(text)) * len(text) for text, spans in zip(passages, read, strict=True)) / total)
+    return min(
+        1.0, sum(share(spans, len(text)) * len(text) for text, spans in zip(passages, read, strict=True)) / total
+    )

@@ -88,14 +88,18 @@ class _CrossEncoder:
         config = _json(folder / "config.json")
         self.labels = _labels(config, folder)
         self.limit = _limit(config, _json(folder / "tokenizer_config.json", optional=True))
-        weights = next((path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None)
+        weights = next(
+            (path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()), None
+        )
         if weights is None:
             raise ConfigError(f"{folder} has no model.onnx; export the model to ONNX first, or name one that is")
         try:
             self.tokenizer: Tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
             self.session: Any = onnxruntime.InferenceSession(str(weights), providers=["CPUExecutionProvider"])
         except Exception as error:  # both raise what their own core raises
-            raise ConfigError(f"the NLI model in {folder} cannot be read ({' '.join(str(error).split())[:200]})") from error
+            raise ConfigError(
+                f"the NLI model in {folder} cannot be read ({' '.join(str(error).split())[:200]})"
+            ) from error
         self.tokenizer.no_padding()
         self.inputs = [item.name for item in self.session.get_inputs()]
         self._lock = threading.Lock()
@@ -116,7 +120,11 @@ class _CrossEncoder:
         return [(place, self._run(encoding)) for place, encoding in spans[:WINDOWS]], len(spans) <= WINDOWS
 
     def _run(self, encoding: Any) -> dict[Relation, float]:
-        known = {"input_ids": encoding.ids, "attention_mask": encoding.attention_mask, "token_type_ids": encoding.type_ids}
+        known = {
+            "input_ids": encoding.ids,
+            "attention_mask": encoding.attention_mask,
+            "token_type_ids": encoding.type_ids,
+        }
         feed = {name: np.array([known[name]], dtype=np.int64) for name in self.inputs if name in known}
         logits = np.asarray(self.session.run(None, feed)[0][0], dtype=np.float64)
         shares = np.exp(logits - logits.max())
@@ -144,7 +152,9 @@ def _folder(model: str) -> Path:
     try:
         return Path(huggingface_hub.snapshot_download(model, allow_patterns=FILES))
     except Exception as error:  # what a broken connection raises depends on the client's version
-        raise ConfigError(f"the NLI model {model} could not be fetched ({' '.join(str(error).split())[:200]})") from error
+        raise ConfigError(
+            f"the NLI model {model} could not be fetched ({' '.join(str(error).split())[:200]})"
+        ) from error
 
 
 def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
@@ -165,7 +175,9 @@ def _labels(config: dict[str, Any], folder: Path) -> list[Relation]:
     labels = [named[number] for number in sorted(named)]
     if sorted(labels) != sorted(RELATIONS) or sorted(named) != [0, 1, 2]:
         said = ", ".join(map(str, config.get("id2label", {}).values())) or "none"
-        raise ConfigError(f"the NLI model in {folder} has the classes {said}; it takes entailment, neutral and contradiction")
+        raise ConfigError(
+            f"the NLI model in {folder} has the classes {said}; it takes entailment, neutral and contradiction"
+        )
     by_name: dict[str, Relation] = {label: label for label in RELATIONS}
     return [by_name[label] for label in labels]
 

@@ -91,7 +91,9 @@ def run(
 
         checker = check.make_checker(task.checker, task.nli_model)
         jobs = (_job(item, task, checker) for item in items if item.number not in rows)
-        ended = asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds, prepare=_asks_model(task, checker)))
+        ended = asyncio.run(
+            work(jobs, agents, keep, in_flight=in_flight, bounds=bounds, prepare=_asks_model(task, checker))
+        )
     if ended is None:
         file.write(out, [rows[item.number].item for item in items])
         if not any(row.failed for row in rows.values()):

@@ -29,8 +29,12 @@ _VERBS = re.compile(
     re.VERBOSE | re.I,
 )
 # A pronoun or a name, and what looks like its verb. "Osk located in Brod" is no clause, "Osk moved to Brod" is taken for one.
-_SUBJECT_VERB = re.compile(r"(?:(?:[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Ww]e|I|[Yy]ou)|[A-Z]\w+)\s\w+(?:ed(?!\s(?:in|by|at|on)\b)|[^s\W]s)\b")
-_PREDICATE = re.compile(r"[是有为在了过着被把将能会可叫称写获建生死任居占属含作]|位于|包括|成立|毕业|达到|超过|等于|发明|发现")
+_SUBJECT_VERB = re.compile(
+    r"(?:(?:[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Ww]e|I|[Yy]ou)|[A-Z]\w+)\s\w+(?:ed(?!\s(?:in|by|at|on)\b)|[^s\W]s)\b"
+)
+_PREDICATE = re.compile(
+    r"[是有为在了过着被把将能会可叫称写获建生死任居占属含作]|位于|包括|成立|毕业|达到|超过|等于|发明|发现"
+)
 _ADVERBIAL = re.compile(r"(?:时|时候|后|以后|之后|前|以前|之前|中|期间|以来|上|里|内|下)$")
 
 

@@ -32,7 +32,9 @@ _FILLER = re.compile(
     r"|抱歉|对不起|很遗憾|不好意思|根据|基于|所给|给出的|提供的|这个问题|该问题|文[中章档本]|原文|资料|参考|上下文|材料|答案|信息|内容|问题|这[篇段份一]|里面?|[中里对此这我]",
     re.IGNORECASE,
 )
-_ASKS_OF_THE_TEXT = re.compile(rf"\b(?:{_SAYS}(?:s|d|ed)?|said|told|given)\b|提到|提及|说明|说到|指出|涉及", re.IGNORECASE)
+_ASKS_OF_THE_TEXT = re.compile(
+    rf"\b(?:{_SAYS}(?:s|d|ed)?|said|told|given)\b|提到|提及|说明|说到|指出|涉及", re.IGNORECASE
+)
 
 
 def claims_nothing(question: str, answer: str) -> bool:

@@ -66,7 +66,15 @@ def run(
         item = parsed(CheckItem, line, FORM)
         found = await acheck(agent, item.question, item.answer, item.documents, on_error="raise", **options)
         return CheckRow(
-            line=number, digest=digest, id=item.id, REASONING=found.reasoning, SCORE=found.verdict, score=found.score, check=found
+            line=number,
+            digest=digest,
+            id=item.id,
+            REASONING=found.reasoning,
+            SCORE=found.verdict,
+            score=found.score,
+            check=found,
         )
 
-    return run_lines(source, out, agents, CheckRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress)
+    return run_lines(
+        source, out, agents, CheckRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress
+    )

@@ -70,7 +70,11 @@ def within(agent: HaluAgent) -> HaluAgent:
 
 def _bullet(entry: MemoryEntry, detection: Detection) -> str:
     texts = _TEXTS[detection.language]
-    said = [step.result.observation for step in detection.steps if step.sentence == entry.sentence.index and step.result]
+    said = [
+        step.result.observation for step in detection.steps if step.sentence == entry.sentence.index and step.result
+    ]
     reason = entry.reason or (said[-1] if said else "")
-    line = texts["sentence"].format(label=LABELS[detection.language][entry.label], text=" ".join(entry.sentence.text.split()))
+    line = texts["sentence"].format(
+        label=LABELS[detection.language][entry.label], text=" ".join(entry.sentence.text.split())
+    )
     return line + (texts["why"].format(reason=reason) if reason else "")

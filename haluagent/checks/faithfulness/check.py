@@ -75,7 +75,9 @@ async def acheck(
     chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else answer, answer)
     meter = Meter(agent.model, Budget(agent.limits))
     try:
-        finding = await _find(agent, Case(question, answer, document, document, chosen, threshold, meter), mode, template)
+        finding = await _find(
+            agent, Case(question, answer, document, document, chosen, threshold, meter), mode, template
+        )
     except BudgetExceeded as limit:
         finding = undecided(str(limit))
     except ModelError as error:

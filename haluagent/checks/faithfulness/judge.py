@@ -36,7 +36,9 @@ def grammar(language: Language) -> str:
     one, other = _SIDES[language]
     return "\n".join(
         [
-            r'root ::= "{\"REASONING\": [" point (", " point)' + f"{{0,{BULLETS - 1}}}" + r' "], \"SCORE\": \"" ("PASS" | "FAIL") "\"}"',
+            r'root ::= "{\"REASONING\": [" point (", " point)'
+            + f"{{0,{BULLETS - 1}}}"
+            + r' "], \"SCORE\": \"" ("PASS" | "FAIL") "\"}"',
             rf'point ::= "\"{one}" part "{other}" part "\""',
             r'part ::= [^"\\;；\n\r]' + f"{{1,{PART_CHARACTERS}}}",
         ]
@@ -82,7 +84,9 @@ class Reasoned(NamedTuple):
 
 async def reason(case: Case) -> Reasoned:
     """Have the model write its reasons, and judge after them. Raises ModelError and BudgetExceeded."""
-    question, answer, document, coverage = await asyncio.to_thread(_fitted, case, case.model.context - ANSWER_TOKENS - MARGIN)
+    question, answer, document, coverage = await asyncio.to_thread(
+        _fitted, case, case.model.context - ANSWER_TOKENS - MARGIN
+    )
     asked = conversation("faithful", case.language, question=question, reference=document, response=answer)
     generation = await case.model.generate(asked, grammar=grammar(case.language), max_tokens=ANSWER_TOKENS)
     reply = read(generation.text)
@@ -138,4 +142,6 @@ def _as_written(reply: Reply, coverage: float, rest: list[str]) -> Finding:
 
 def _unreadable(text: str, reply: Reply) -> Finding:
     shown = " ".join(text.split())[:200]
-    return undecided(f"the model wrote neither PASS nor FAIL: {shown or '(nothing)'}")._replace(reasoning=reply.reasoning)
+    return undecided(f"the model wrote neither PASS nor FAIL: {shown or '(nothing)'}")._replace(
+        reasoning=reply.reasoning
+    )

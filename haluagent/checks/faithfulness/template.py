@@ -23,7 +23,9 @@ class Template:
             raise ConfigError(f"the prompt file {path} cannot be read as UTF-8 text: {error}") from error
         found = {match[1] or match[2] for match in _PLACE.finditer(text)}
         if not ({"question", "answer"} <= found and found & {"document", "context"}):
-            raise ConfigError(f"the prompt file {path} must have the places {{question}}, {{document}} or {{context}}, and {{answer}}")
+            raise ConfigError(
+                f"the prompt file {path} must have the places {{question}}, {{document}} or {{context}}, and {{answer}}"
+            )
         doubled = any(match[2] for match in _PLACE.finditer(text)) and text.count("{{") == text.count("}}")
         # Odd pieces are the names of places.
         self._pieces = _PLACE.sub(lambda match: f"\0{match[1] or match[2]}\0", text.replace("\0", " ")).split("\0")

@@ -37,7 +37,9 @@ def request_for(tool: ToolSpec, language: Language) -> str:
 
 def mention_of(arguments: dict[str, Any], language: Language) -> str:
     """The statement that a text has the values of a call."""
-    values = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in arguments.values()]
+    values = [
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in arguments.values()
+    ]
     return _MENTIONS[language].format(what="; ".join(values))
 
 
@@ -59,7 +61,9 @@ class Judge:
     async def relevant(self, query: str, tool: ToolSpec) -> Judged:
         """Whether a tool can help with a request."""
         if tool.name not in self._relevance:
-            self._relevance[tool.name] = await self._says(self._clip(query), request_for(tool, self._language), "relevance")
+            self._relevance[tool.name] = await self._says(
+                self._clip(query), request_for(tool, self._language), "relevance"
+            )
         return self._relevance[tool.name]
 
     async def authentic(self, history: Sequence[str], arguments: dict[str, Any]) -> Judged:

@@ -45,7 +45,9 @@ def good_steps(rows: Iterable[Row], seed: int = 0) -> list[Step]:
             found[row.kind].setdefault(row.task, list(steps(row)))
     times = min(len(found[kind]) // share for kind, share in SHARES.items())
     chance = random.Random(seed)
-    chosen = [(kind, task) for kind, share in SHARES.items() for task in chance.sample(sorted(found[kind]), times * share)]
+    chosen = [
+        (kind, task) for kind, share in SHARES.items() for task in chance.sample(sorted(found[kind]), times * share)
+    ]
     return [step for kind, task in chosen for step in found[kind][task]]
 
 

@@ -78,7 +78,9 @@ def opening(query: str, tools: Sequence[ToolSpec], settings: Settings, language:
         for tool in tools
     ]
     return list(
-        conversation("tool_agent", language, tools=offered, indecisive=settings.indecisive, calls=settings.max_calls, query=query)
+        conversation(
+            "tool_agent", language, tools=offered, indecisive=settings.indecisive, calls=settings.max_calls, query=query
+        )
     )
 
 

@@ -122,7 +122,12 @@ def _parse(row: dict[str, Any], place: str) -> Row:
 def row_of(task: Task, model: str, settings: Settings) -> Row:
     """A row that says nothing yet."""
     return Row(
-        task=task.id, kind=task.kind, subset=task.subset, model=model, settings=settings, digest=digest(task, model, settings)
+        task=task.id,
+        kind=task.kind,
+        subset=task.subset,
+        model=model,
+        settings=settings,
+        digest=digest(task, model, settings),
     )
 
 

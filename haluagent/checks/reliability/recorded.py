@@ -60,4 +60,6 @@ def _run(given: Any, place: str, source: str) -> Iterator[AgentRun]:
 
 async def classified(run: AgentRun, model: Model | None) -> Classified:
     """What is wrong with each call of a run; without a model by the rules alone. Raises ModelError where the model fails."""
-    return Classified(run_id=run.run_id, calls=await classify(run, Judge(model, language_of(run)) if model is not None else None))
+    return Classified(
+        run_id=run.run_id, calls=await classify(run, Judge(model, language_of(run)) if model is not None else None)
+    )

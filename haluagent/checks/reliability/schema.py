@@ -83,7 +83,11 @@ def _value(name: str, schema: Any) -> tuple[str, list[str]]:
         parts = [_value(f"{name}-{number}", schema | {"type": one}) for number, one in enumerate(kind)]
         return f"({' | '.join(value for value, _ in parts)})", [rule for _, rules in parts for rule in rules]
     if kind == "object":
-        if not schema.get("properties") and schema.get("additionalProperties", True) is True and not schema.get("required"):
+        if (
+            not schema.get("properties")
+            and schema.get("additionalProperties", True) is True
+            and not schema.get("required")
+        ):
             return "object", []
         return name, list(_object(name, schema))
     if kind == "array":
@@ -97,7 +101,9 @@ def _value(name: str, schema: Any) -> tuple[str, list[str]]:
 def _options(schema: dict[str, Any]) -> list[Any]:
     """The values of an `enum` or a `const` that are of the schema's type too."""
     holder = ToolSpec(name="value", parameters={"type": "object", "properties": {"value": schema}})
-    options = [value for value in schema.get("enum", [schema.get("const")]) if not schema_errors(holder, {"value": value})]
+    options = [
+        value for value in schema.get("enum", [schema.get("const")]) if not schema_errors(holder, {"value": value})
+    ]
     if not options:
         raise ConfigError("a property can have no value: none of its `enum` is of its type")
     return options
@@ -105,7 +111,9 @@ def _options(schema: dict[str, Any]) -> list[Any]:
 
 def _refuse(schema: dict[str, Any]) -> None:
     if beyond := [key for key in _BEYOND if key in schema]:
-        raise ConfigError(f"a grammar cannot hold a model to {', '.join(beyond)} of a tool's schema: leave the grammar out")
+        raise ConfigError(
+            f"a grammar cannot hold a model to {', '.join(beyond)} of a tool's schema: leave the grammar out"
+        )
 
 
 def literal(text: str) -> str:

@@ -36,14 +36,25 @@ def recorded_table(runs: Sequence[Classified]) -> str:
     means = [fmean(column) if column else None for column in columns]
     header = ("runs", "calls", *HEADER[5:10])
     row = (str(len(runs)), str(sum(len(run.calls) for run in runs)), *map(_percent, means))
-    wrong = [f"{run.run_id}: {call.tool}: {call.kind}: {call.reason}" for run in runs for call in run.calls if call.kind != "none"]
+    wrong = [
+        f"{run.run_id}: {call.tool}: {call.kind}: {call.reason}"
+        for run in runs
+        for call in run.calls
+        if call.kind != "none"
+    ]
     shown = wrong[:SHOWN] + ([f"and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else [])
     return "\n".join([*map(_line, (header, ["---"] * len(header), row)), *([""] if wrong else []), *shown])
 
 
 def cells(of: Figures) -> list[str]:
     """One line's figures."""
-    rates = [of.hallucination_rate, *(of.rates.get(kind) for kind in HALLUCINATIONS), of.pass_rate, of.task_hallucination_rate, of.repr]
+    rates = [
+        of.hallucination_rate,
+        *(of.rates.get(kind) for kind in HALLUCINATIONS),
+        of.pass_rate,
+        of.task_hallucination_rate,
+        of.repr,
+    ]
     means = ["-" if value is None else f"{value:.1f}" for value in (of.utility, of.calls)]
     return [str(of.n), *map(_percent, rates), *means, str(of.failed)]
 

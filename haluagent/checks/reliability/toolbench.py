@@ -15,7 +15,14 @@ from haluagent.errors import ConfigError
 
 DESCRIPTION = 300  # characters of a description that are kept
 ITEMS = 3  # of a list in a simulated result
-TYPES = {"STRING": "string", "ENUM": "string", "NUMBER": "number", "BOOLEAN": "boolean", "ARRAY": "array", "OBJECT": "object"}
+TYPES = {
+    "STRING": "string",
+    "ENUM": "string",
+    "NUMBER": "number",
+    "BOOLEAN": "boolean",
+    "ARRAY": "array",
+    "OBJECT": "object",
+}
 
 
 def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:

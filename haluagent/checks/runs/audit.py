@@ -43,13 +43,17 @@ class AuditLog:
         if not BEGINNING.startswith(start):
             raise ConfigError(f"{self.path} is no audit log: name another file")
 
-    def append(self, run_id: str, turn: int, action: Action, error: str | None, report: HallucinationReport | None) -> None:
+    def append(
+        self, run_id: str, turn: int, action: Action, error: str | None, report: HallucinationReport | None
+    ) -> None:
         """Add one line. It is on the disk when this returns. Raises OSError where it could not be."""
         line = AuditLine(time=datetime.now(UTC), run_id=run_id, round=turn, action=action, error=error, report=report)
         data = json.dumps(line.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         with self.path.open("a+b", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed, or the process ends
-            file.truncate(whole_lines(file))  # without what a process that was killed wrote of its line: nobody was told of it
+            file.truncate(
+                whole_lines(file)
+            )  # without what a process that was killed wrote of its line: nobody was told of it
             rest = memoryview(data)
             while rest:
                 rest = rest[file.write(rest) or 0 :]

@@ -115,7 +115,9 @@ def overall(claims: Sequence[ReportClaim], settings: GateSettings) -> float:
 def open_rejections(run: AgentRun, validations: Sequence[ToolCallValidation]) -> list[tuple[ToolCallValidation, bool]]:
     """The rejected calls since the user last spoke that no later call made up for, each with whether it was executed.
     Validations stand in the order of the calls; one that belongs to no call (`never_called`) stands behind them."""
-    calls = deque((number, call) for number, turn in enumerate(run.turns) if turn.role == "assistant" for call in turn.calls)
+    calls = deque(
+        (number, call) for number, turn in enumerate(run.turns) if turn.role == "assistant" for call in turn.calls
+    )
     last = max((number for number, turn in enumerate(run.turns) if turn.role == "user"), default=-1)
     offered = {tool.name for tool in run.tools}
     paired: list[tuple[ToolCallValidation, int, ToolUse | None]] = []

@@ -49,7 +49,15 @@ class GateSettings(Record):
         """`factual`: the defaults. `high_stakes`: tighter, nothing is assumed of the claims, every critical one is probed, and a call
         that was executed with an invented argument blocks. `creative`: claims are not judged, calls are."""
         if task == "high_stakes":
-            return cls(emit=0.9, revise=0.7, block=0.5, probe_all=True, probes_required=True, block_executed=True, base_rate=0.5)
+            return cls(
+                emit=0.9,
+                revise=0.7,
+                block=0.5,
+                probe_all=True,
+                probes_required=True,
+                block_executed=True,
+                base_rate=0.5,
+            )
         return cls(groundedness=task != "creative")
 
     @property

@@ -67,7 +67,11 @@ def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str]
 async def _judge(item: Item, model: Model) -> Row:
     meter = Meter(model, Budget(Limits()))
     context = ToolContext(
-        question=item.question, response=item.response, language=item.language, sentences=split(item.response), model=meter
+        question=item.question,
+        response=item.response,
+        language=item.language,
+        sentences=split(item.response),
+        model=meter,
     )
     look = await look_at(context)
     return {

@@ -38,7 +38,9 @@ def _quality(rows: Sequence[Row], calibration: Calibration) -> str:
         for language in LANGUAGES:
             own = _of(rows, use, language)
             if own:
-                lines.append(f"| {use} | {language} | {len(own)} | {' | '.join(_figures(own, use, present(calibration, use, language)))} |")
+                lines.append(
+                    f"| {use} | {language} | {len(own)} | {' | '.join(_figures(own, use, present(calibration, use, language)))} |"
+                )
     return "\n".join(lines)
 
 
@@ -73,7 +75,11 @@ def _decisions(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calib
             own = _of(rows, use, language)
             for name, judge in judges.items() if own else ():
                 if name != "web_search" or use in ("answer", "statement", "search"):
-                    cells = [cell for wrong in (False, True) for cell in _shares([r for r in own if r["wrong"] is wrong], judge)]
+                    cells = [
+                        cell
+                        for wrong in (False, True)
+                        for cell in _shares([r for r in own if r["wrong"] is wrong], judge)
+                    ]
                     lines.append(f"| {use} | {language} | {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -110,7 +116,11 @@ def _mentions(rows: Sequence[Row], calibration: Calibration) -> str:
         if len(set(labels)) == 2:
             other = [mention([row for row in own if row["half"] != half]) for half in (0, 1)]
             halves = [now if found is None else found for found in other]
-            cells = [str(sum(labels)), str(len(labels) - sum(labels)), f"{auroc(labels, [r['mentions'] for r in own]):.3f}"]
+            cells = [
+                str(sum(labels)),
+                str(len(labels) - sum(labels)),
+                f"{auroc(labels, [r['mentions'] for r in own]):.3f}",
+            ]
             for thresholds in (halves, [now] * 2):
                 said = [row["mentions"] >= thresholds[row["half"]] for row in own]
                 cells += [_share_of(said, labels, True), _share_of(said, labels, False)]

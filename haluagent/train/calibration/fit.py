@@ -17,7 +17,10 @@ def logistic(features: Sequence[Sequence[float]], labels: Sequence[bool], l2: fl
         raise ValueError("right and wrong ones are needed")
     means, scales = zip(*map(_spread, zip(*features, strict=True)), strict=True)
     rows = [
-        [1.0, *((value - mean) / scale if scale else 0.0 for value, mean, scale in zip(row, means, scales, strict=True))]
+        [
+            1.0,
+            *((value - mean) / scale if scale else 0.0 for value, mean, scale in zip(row, means, scales, strict=True)),
+        ]
         for row in features
     ]
     weights = [0.0] * len(rows[0])

@@ -22,7 +22,10 @@ LONGEST = 60  # characters of a formula that is taught
 FORMULA_CHARACTERS = r"[0-9.+*/() %-]+"  # what the grammar of `tools/calculator/answer_check.py` allows
 _OPERATORS = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _STEP = re.compile(r"<<([^<>=]+)=([^<>]+)>>")
-_ORDER: dict[Language, tuple[str, ...]] = {"zh": ("第一步", "第二步", "第三步", "第四步"), "en": ("First", "Then", "Next", "After that")}
+_ORDER: dict[Language, tuple[str, ...]] = {
+    "zh": ("第一步", "第二步", "第三步", "第四步"),
+    "en": ("First", "Then", "Next", "After that"),
+}
 _BARE: dict[Language, tuple[str, ...]] = {
     "zh": ("{}", "答案是{}。", "{}。", "一共是{}。", "结果等于{}。"),
     "en": ("{}", "The answer is {}.", "It comes to {}.", "{} in total."),
@@ -77,7 +80,11 @@ def gsm8k(row: dict[str, Any], number: int) -> Problem | None:
 
 def _taught(formula: str) -> bool:
     """Whether a formula is a calculation that the calculator's grammar allows, and is short."""
-    return re.fullmatch(FORMULA_CHARACTERS, formula) is not None and len(formula) <= LONGEST and bool(re.search(r"\d[-+*/]", formula))
+    return (
+        re.fullmatch(FORMULA_CHARACTERS, formula) is not None
+        and len(formula) <= LONGEST
+        and bool(re.search(r"\d[-+*/]", formula))
+    )
 
 
 def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
@@ -87,11 +94,16 @@ def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
     if changed is None:
         return
     first = chance.choice(("bare", "formula", "steps", "steps"))
-    for name, form, wrong in (("formula", first, changed), ("result", chance.choice(("formula", "steps")), _slipped(problem, chance))):
+    for name, form, wrong in (
+        ("formula", first, changed),
+        ("result", chance.choice(("formula", "steps")), _slipped(problem, chance)),
+    ):
         bare = chance.choice(_BARE[problem.language])
         formula, value, change = wrong
         before = "" if form == "bare" else _introduced(problem, chance)
-        yield _lesson(problem, f"{name}:right", before + _written(problem, form, problem.formula, problem.value, bare), None)
+        yield _lesson(
+            problem, f"{name}:right", before + _written(problem, form, problem.formula, problem.value, bare), None
+        )
         yield _lesson(problem, f"{name}:wrong", before + _written(problem, form, formula, value, bare), change)
 
 
@@ -124,14 +136,25 @@ def solutions(row: dict[str, Any], number: int, problem: Problem | None) -> Iter
     found: dict[bool, str] = {}
     for solution in row.values():
         if isinstance(solution, dict) and len(solution["solution"]) < 500:
-            text = re.sub(r"\nA: (.+)$", lambda last: f"\n{_END['en'].format(last[1])}", _STEP.sub("", solution["solution"]).strip())
+            text = re.sub(
+                r"\nA: (.+)$",
+                lambda last: f"\n{_END['en'].format(last[1])}",
+                _STEP.sub("", solution["solution"]).strip(),
+            )
             found.setdefault(not solution["is_correct"], text)
     if problem is not None and len(found) == 2:
         for wrong, text in sorted(found.items()):
             lesson = _lesson(problem, f"solution:{'wrong' if wrong else 'right'}", text, None)
             change = Change(kind="published", before="", after="") if wrong else None
-            named = {"source": "gsm8k_model_solutions", "gold": wrong, "change": change, "group": f"gsm8k_model_solutions:{number}"}
-            yield lesson.model_copy(update=named | {"id": f"gsm8k_model_solutions:{number}:{'wrong' if wrong else 'right'}"})
+            named = {
+                "source": "gsm8k_model_solutions",
+                "gold": wrong,
+                "change": change,
+                "group": f"gsm8k_model_solutions:{number}",
+            }
+            yield lesson.model_copy(
+                update=named | {"id": f"gsm8k_model_solutions:{number}:{'wrong' if wrong else 'right'}"}
+            )
 
 
 def _value(formula: str) -> Fraction | None:
@@ -151,7 +174,11 @@ def _changed(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Ch
         changed = formula[: place.start()] + new + formula[place.end() :]
         value = _value(changed)
         if value is not None and value > 0 and value != problem.value and _round(value) >= _round(problem.value):
-            return changed, value, Change(kind="operator" if old in _OPERATORS else "number", before=formula, after=changed)
+            return (
+                changed,
+                value,
+                Change(kind="operator" if old in _OPERATORS else "number", before=formula, after=changed),
+            )
     return None
 
 
@@ -170,7 +197,11 @@ def _round(value: Fraction) -> int:
 def _introduced(problem: Problem, chance: random.Random) -> str:
     """A line on what the question gives, or on what is to be done, or both; often none."""
     language = problem.language
-    given = [clause.strip() for clause in _CLAUSES.split(problem.question) if re.search(r"\d", clause) and not _ASKS.search(clause)]
+    given = [
+        clause.strip()
+        for clause in _CLAUSES.split(problem.question)
+        if re.search(r"\d", clause) and not _ASKS.search(clause)
+    ]
     lines = [chance.choice(PLANS[language])] if chance.random() < 0.3 else []
     if given and chance.random() < 0.5:
         lines.append(chance.choice(_GIVEN[language]).format(chance.choice(given)))

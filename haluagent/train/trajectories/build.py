@@ -68,7 +68,12 @@ async def build(
                         continue
                     model = teacher(lesson, sample)
                     trajectory = await run(
-                        using, lesson, Hinted(model, lesson) if hinted else model, sample, temperature if sample else 0.0, hinted=hinted
+                        using,
+                        lesson,
+                        Hinted(model, lesson) if hinted else model,
+                        sample,
+                        temperature if sample else 0.0,
+                        hinted=hinted,
                     )
                     journal.append(line(trajectory))
                     done[key] = failing(trajectory) is None
@@ -86,7 +91,11 @@ def _done(out: Path, teacher: str, lessons: Mapping[str, Lesson]) -> dict[tuple[
     done = {}
     for one in read(out):
         lesson = lessons.get(one.id)
-        if lesson and (lesson.question, lesson.response, lesson.reference) != (one.question, one.response, one.reference):
+        if lesson and (lesson.question, lesson.response, lesson.reference) != (
+            one.question,
+            one.response,
+            one.reference,
+        ):
             raise ConfigError(f"{out} has another item under the id {one.id}: name another file with --out")
         if one.teacher == teacher and (one.error is None or teacher == GoldTeacher.name):
             done[one.id, one.sample, one.hinted] = failing(one) is None
@@ -136,7 +145,9 @@ def _index(lessons: Sequence[Lesson], folder: Path) -> LocalIndex | None:
         return None
     random.Random(0).shuffle(passages)
     file = folder / "passages.jsonl"
-    file.write_text("".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in passages), encoding="utf-8")
+    file.write_text(
+        "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in passages), encoding="utf-8"
+    )
     index = LocalIndex(folder / "index.db")
     index.add([file])
     return index

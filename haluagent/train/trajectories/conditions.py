@@ -27,7 +27,15 @@ _WEEKDAY: dict[Language, tuple[str, str]] = {
     "zh": ("{a}是星期几？", "{a}是{name}。"), "en": ("What day of the week is {a}?", "{a} is a {name}."),
 }  # fmt: skip
 _MONTHS = "January February March April May June July August September October November December".split()
-_MUTATIONS = ((" + ", " - "), (" < ", " > "), (" == ", " != "), ("True", "False"), ("[0]", "[-1]"), (" and ", " or "), ("max(", "min("))
+_MUTATIONS = (
+    (" + ", " - "),
+    (" < ", " > "),
+    (" == ", " != "),
+    ("True", "False"),
+    ("[0]", "[-1]"),
+    (" and ", " or "),
+    ("max(", "min("),
+)
 
 
 def lengths(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
@@ -82,7 +90,9 @@ def code(row: dict[str, Any], chance: random.Random) -> Iterator[Lesson]:
         yield _lesson(name, name, "code", "en", question, f"```python\n{text}```", change)
 
 
-def _lesson(name: str, group: str, kind: Any, language: Language, question: str, text: str, change: Change | None) -> Lesson:
+def _lesson(
+    name: str, group: str, kind: Any, language: Language, question: str, text: str, change: Change | None
+) -> Lesson:
     return Lesson(
         id=f"{name}:{'wrong' if change else 'right'}",
         group=group,

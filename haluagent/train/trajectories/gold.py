@@ -45,7 +45,9 @@ class GoldTeacher:
     def count_tokens(self, text: str) -> int:
         return self._tokens.count(text)
 
-    async def generate(self, messages: Sequence[Message], *, grammar: str | None = None, samples: int = 1, **_: Any) -> Generation:
+    async def generate(
+        self, messages: Sequence[Message], *, grammar: str | None = None, samples: int = 1, **_: Any
+    ) -> Generation:
         """See `Model.generate`. Raises ModelError where the right text is not known."""
         prompt = prompt_of(messages)
         if prompt == "agent":
@@ -66,7 +68,9 @@ class GoldTeacher:
         first = self._first_option(messages.prompt, variables)
         right = choices[0] if first != bool(variables.get("turned")) else choices[1]
         rest = (1 - SURE) / (len(choices) - 1)
-        return Choice(probabilities={choice: SURE if choice == right else rest for choice in choices}, usage=Usage(calls=1))
+        return Choice(
+            probabilities={choice: SURE if choice == right else rest for choice in choices}, usage=Usage(calls=1)
+        )
 
     def _written(self, prompt: str, variables: dict[str, Any]) -> str:
         lesson = self._lesson

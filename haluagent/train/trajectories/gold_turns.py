@@ -14,7 +14,9 @@ from haluagent.train.trajectories.lessons import Lesson
 from haluagent.types import Label, Language, Sentence, ToolCall
 
 QUERY_CHARACTERS = 60
-_ASKING_EN = re.compile(r"\b(?:what|which|who|whom|whose|where|when|how|why|is|are|was|were|did|does|do|the|a|an)\b", re.IGNORECASE)
+_ASKING_EN = re.compile(
+    r"\b(?:what|which|who|whom|whose|where|when|how|why|is|are|was|were|did|does|do|the|a|an)\b", re.IGNORECASE
+)
 _ASKING_ZH = re.compile(r"请问|什么时[候间]|什么地方|什么|哪里|哪儿|哪[一个年天位]{0,2}|谁|多少|几|[？?。，]")
 
 _THOUGHTS: dict[Language, dict[str, str]] = {
@@ -56,7 +58,9 @@ class Move(NamedTuple):
 def say(move: Move, language: Language) -> str:
     """A turn as it stands on the wire."""
     thought = _THOUGHTS[language][move.why]
-    return f"{turn_format.THOUGHT[language]}{thought}\n{turn_format.ACTION[language]}{turn_format.write_call(move.call)}"
+    return (
+        f"{turn_format.THOUGHT[language]}{thought}\n{turn_format.ACTION[language]}{turn_format.write_call(move.call)}"
+    )
 
 
 def turn(lesson: Lesson, sentence: Sentence, label: Label | None, messages: Sequence[Message], grammar: str) -> Move:
@@ -78,8 +82,12 @@ def turn(lesson: Lesson, sentence: Sentence, label: Label | None, messages: Sequ
         if lesson.kind == "consistency":
             return Move("consistency", ToolCall(name="match", arguments=pointer | {"context": "response"}))
     if "change_tools" in offered:
-        return Move("change_tools", ToolCall(name="change_tools", arguments=pointer | {"reason": _NO_TOOL[lesson.language]}))
-    raise ModelError(f"the gold teacher has no call for {sentence.name} of {lesson.id} among {', '.join(sorted(offered))}")
+        return Move(
+            "change_tools", ToolCall(name="change_tools", arguments=pointer | {"reason": _NO_TOOL[lesson.language]})
+        )
+    raise ModelError(
+        f"the gold teacher has no call for {sentence.name} of {lesson.id} among {', '.join(sorted(offered))}"
+    )
 
 
 def _calculation(lesson: Lesson, sentence: Sentence, pointer: dict[str, str], before: list[str]) -> Move:

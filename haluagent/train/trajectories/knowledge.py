@@ -27,7 +27,9 @@ COURTESIES: dict[Language, tuple[str, ...]] = {
     "en": ("I hope this helps!", "Good question!", "Let me know if you want to hear more.", "Happy to help with that."),
     "zh": ("希望对您有帮助！", "这是个好问题。", "如果还有疑问，欢迎继续提问。", "很高兴为您解答。"),
 }
-UNDECIDED = 0.5  # of the passages that are looked up: those without the answer, where there is enough of them without it
+UNDECIDED = (
+    0.5  # of the passages that are looked up: those without the answer, where there is enough of them without it
+)
 _GAP: dict[Language, str] = {"en": " ", "zh": ""}
 _SURE_LABELS: tuple[Label, Label] = ("supported", "contradicted")
 
@@ -111,7 +113,14 @@ def _looked_up(passage: Passage, two: Two, chance: random.Random) -> Iterator[Le
 
 
 def _lesson(
-    passage: Passage, two: Two, name: str, response: str, gold: bool | None, labels: Sequence[Label] = (), *, index: bool
+    passage: Passage,
+    two: Two,
+    name: str,
+    response: str,
+    gold: bool | None,
+    labels: Sequence[Label] = (),
+    *,
+    index: bool,
 ) -> Lesson:
     source, _, _ = passage.name.partition(":")
     sides = {False: "right", True: "wrong", None: "open"}

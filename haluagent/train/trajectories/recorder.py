@@ -10,7 +10,10 @@ from haluagent.protocols import Choice, Generation, Message, Model
 from haluagent.train.trajectories.records import Call, Said
 from haluagent.types import Usage
 
-UNTAUGHT = ("opinion", "standalone")  # what the model believes by itself, and its own words: there is no gold for either
+UNTAUGHT = (
+    "opinion",
+    "standalone",
+)  # what the model believes by itself, and its own words: there is no gold for either
 _TARGET = re.compile(r"(?:Check|核查) S(\d+)")
 
 
@@ -49,7 +52,9 @@ class Recorder(ModelWrapper):
         sentence = target(messages) if prompt == "agent" else None
         said = tuple(Said(**message) for message in messages)
         learn = bool(reply) and prompt not in self._untaught
-        self.calls.append(Call(prompt=prompt, sentence=sentence, messages=said, reply=reply, choices=choices, learn=learn))
+        self.calls.append(
+            Call(prompt=prompt, sentence=sentence, messages=said, reply=reply, choices=choices, learn=learn)
+        )
 
 
 def prompt_of(messages: Sequence[Message]) -> str:

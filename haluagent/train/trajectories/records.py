@@ -91,7 +91,9 @@ def read(path: Path) -> Iterator[Trajectory]:
     has written."""
     for number, row in enumerate(_rows(path), start=1):
         if row.get("version") != VERSION:
-            raise ConfigError(f"{path}, line {number} has version {row.get('version')!r}; this HaluAgent reads {VERSION}")
+            raise ConfigError(
+                f"{path}, line {number} has version {row.get('version')!r}; this HaluAgent reads {VERSION}"
+            )
         yield parse(Trajectory, row, f"{path}, line {number}")
 
 

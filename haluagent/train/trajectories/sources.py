@@ -45,7 +45,9 @@ def read_items(path: Path) -> list[Lesson]:
     lessons: dict[str, Lesson] = {}
     for place, row in _lines(path, "give a file of labelled items (docs/trajectories.md)"):
         lesson = parse(Lesson, row, place)
-        if problem := _problem(lesson) or (f"the id {lesson.id} stood in an earlier line" if lesson.id in lessons else ""):
+        if problem := _problem(lesson) or (
+            f"the id {lesson.id} stood in an earlier line" if lesson.id in lessons else ""
+        ):
             raise ConfigError(f"{place}: {problem}")
         lessons[lesson.id] = lesson
     if not lessons:
@@ -166,11 +168,18 @@ def _lengths(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
 
 
 def _dates(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
-    return [lesson for number in range(size) for language in passages.LANGUAGES for lesson in conditions.dates(number, language, chance)]
+    return [
+        lesson
+        for number in range(size)
+        for language in passages.LANGUAGES
+        for lesson in conditions.dates(number, language, chance)
+    ]
 
 
 def _code(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
-    read = islice(_rows(directory / "humaneval_problems.jsonl", lambda row, _: list(conditions.code(row, chance))), size)
+    read = islice(
+        _rows(directory / "humaneval_problems.jsonl", lambda row, _: list(conditions.code(row, chance))), size
+    )
     return [lesson for lessons in read for lesson in lessons]
 
 
@@ -203,7 +212,9 @@ def _translations(directory: Path, size: int, chance: random.Random) -> list[Les
 
 def _rows(path: Path, read: Callable[[dict[str, Any], int], _Read]) -> Iterator[_Read]:
     """What `read` makes of each row and its number, from 1. Raises ConfigError naming the line that it cannot read."""
-    for number, (place, row) in enumerate(_lines(path, "say with --data where the published files of the sets are"), start=1):
+    for number, (place, row) in enumerate(
+        _lines(path, "say with --data where the published files of the sets are"), start=1
+    ):
         try:
             yield read(row, number)
         except (KeyError, IndexError, TypeError, AttributeError) as error:

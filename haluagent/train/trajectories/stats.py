@@ -30,7 +30,9 @@ def _row(source: str, trajectories: Sequence[Trajectory], filtered: Filtered) ->
     everything = source == "in total"
     kept = [one for one in filtered.kept if everything or one.source == source]
     removed = [
-        sum(count for (name, why), count in filtered.removed.items() if why == reason and (everything or name == source))
+        sum(
+            count for (name, why), count in filtered.removed.items() if why == reason and (everything or name == source)
+        )
         for reason in FILTERS
     ]
     gold = Counter(one.gold for one in kept)

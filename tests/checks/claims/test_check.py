@@ -18,7 +18,11 @@ from haluagent.protocols import Message, SearchResult
 from haluagent.types import Language, Usage
 
 TOWER = "The tower of Osk is 52 metres high. The tower of Osk was built in 1950 by Ada Hill."
-HIGH, OTHER, SILENT = "The tower of Osk rises 52 metres.", "The tower of Osk was built by Bo Dale.", "The tower of Osk is red."
+HIGH, OTHER, SILENT = (
+    "The tower of Osk rises 52 metres.",
+    "The tower of Osk was built by Bo Dale.",
+    "The tower of Osk is red.",
+)
 
 
 def asked(messages: Sequence[Message]) -> tuple[str, str]:
@@ -44,7 +48,9 @@ def thinks(
     return choose
 
 
-def check(model: Any, response: str, reference: Any, question: str = "", *, search: Any = "none", **options: Any) -> ClaimReport:
+def check(
+    model: Any, response: str, reference: Any, question: str = "", *, search: Any = "none", **options: Any
+) -> ClaimReport:
     """The report; every citation stands where it says it does, in the passage as it was given."""
     with HaluAgent(model, sandbox="none", search=search, limits=options.pop("limits", None)) as agent:
         report = check_claims(agent, response, reference, question, **options)
@@ -53,7 +59,10 @@ def check(model: Any, response: str, reference: Any, question: str = "", *, sear
     for claim in report.claims:
         for citation in claim.citations:
             assert report.passages[citation.passage][slice(*citation.span)] == citation.text != ""
-        assert bool(claim.citations) == (claim.label in ("Entailment", "Contradiction")) or claim.checker in ("calculator", "date")
+        assert bool(claim.citations) == (claim.label in ("Entailment", "Contradiction")) or claim.checker in (
+            "calculator",
+            "date",
+        )
     return report
 
 
@@ -63,7 +72,9 @@ def labels(report: ClaimReport) -> list[str | None]:
 
 def test_one_document_decides_supports_or_says_nothing(scripted: Any) -> None:
     model = scripted(choose=thinks(lambda evidence, claim: "52" in claim, lambda evidence, claim: "built" in claim))
-    report = check(model, " ".join((HIGH, OTHER, SILENT)), TOWER, claims=[HIGH, OTHER, ("The tower of Osk", "is", "red")])
+    report = check(
+        model, " ".join((HIGH, OTHER, SILENT)), TOWER, claims=[HIGH, OTHER, ("The tower of Osk", "is", "red")]
+    )
     assert labels(report) == ["Entailment", "Contradiction", "Neutral"]
     assert [claim.citations[0].text for claim in report.claims[:2]] == [TOWER[:35], TOWER[36:]]
     assert all(claim.probability is not None and claim.probability > 0.9 for claim in report.claims)
@@ -86,7 +97,12 @@ def test_a_response_of_one_claim_is_judged_as_an_answer_where_there_is_a_questio
 
 
 def test_several_passages_are_merged_and_all_that_support_are_cited(scripted: Any) -> None:
-    passages = ["The tower is 52 metres high.", "  ", "Some say the tower is 60 metres high.", "At 52 metres, the tower is high."]
+    passages = [
+        "The tower is 52 metres high.",
+        "  ",
+        "Some say the tower is 60 metres high.",
+        "At 52 metres, the tower is high.",
+    ]
     model = scripted(choose=thinks(lambda evidence, claim: "52" in evidence or "60" in claim and "60" in evidence))
     stated = ["The tower has 52 metres of height.", "It is a tower of 99 metres."]
     report = check(model, stated[0], passages, claims=stated)
@@ -119,7 +135,9 @@ def test_a_passage_in_the_other_language_is_judged_with_the_prompts_of_the_respo
     model = scripted(choose=thinks(lambda evidence, claim: supports))
     report = check(model, claim, passage, claims=[claim])
     assert (report.language, labels(report)) == (language, [label])
-    last = render("match", language, wording="statement", evidence="", question="", claim="", turned=False).splitlines()[-1]
+    last = render(
+        "match", language, wording="statement", evidence="", question="", claim="", turned=False
+    ).splitlines()[-1]
     assert last in model.seen[0][-1]["content"]
 
 
@@ -196,7 +214,10 @@ class Shelf:
         self.queries.append(query)
         if self.fails:
             raise SearchError(self.fails)
-        return [SearchResult(title="t", url=f"file:///{n}", snippet=text[:9], text=text) for n, text in enumerate(self.texts)]
+        return [
+            SearchResult(title="t", url=f"file:///{n}", snippet=text[:9], text=text)
+            for n, text in enumerate(self.texts)
+        ]
 
 
 def test_without_a_reference_passages_are_searched_for(scripted: Any) -> None:

@@ -21,7 +21,12 @@ GUIDE = ROOT / "docs" / "claims.md"
 TOWER = "The tower of Osk is 52 metres high. It was built in 1950."
 ITEMS = [
     {"id": 1, "question": "How high is it?", "response": TOWER, "reference": "The tower of Osk is 34 metres high."},
-    {"id": 2, "question": "Who built it?", "response": "I don't know.", "reference": ["The tower of Osk.", "Built by Ulm."]},
+    {
+        "id": 2,
+        "question": "Who built it?",
+        "response": "I don't know.",
+        "reference": ["The tower of Osk.", "Built by Ulm."],
+    },
 ]
 
 
@@ -71,7 +76,13 @@ def test_two_commands_come_to_the_same_as_one(served: Any, tmp_path: Path) -> No
 
 
 def test_refcheckers_spelling(served: Any, tmp_path: Path) -> None:
-    command = ["extract-check", "--input_path", str(write(tmp_path / "in.json")), "--output_path", str(tmp_path / "out.json")]
+    command = [
+        "extract-check",
+        "--input_path",
+        str(write(tmp_path / "in.json")),
+        "--output_path",
+        str(tmp_path / "out.json"),
+    ]
     command += ["--aggregator_name", "soft", "--checker_name", "joint", "--claim_format", "subsentence"]
     served.say = lambda messages: "1: A\n2: A"
     call = CliRunner().invoke(app, [*command, "--endpoint", served.base_url, "--search", "none", "--no-tools"])
@@ -82,14 +93,20 @@ def test_refcheckers_spelling(served: Any, tmp_path: Path) -> None:
 
 
 def test_what_fails_is_said_and_done_again_when_told_to(served: Any, tmp_path: Path) -> None:
-    source, out = write(tmp_path / "in.json", [ITEMS[0], ITEMS[1] | {"response": " "}, {"response": TOWER}]), tmp_path / "out"
+    source, out = (
+        write(tmp_path / "in.json", [ITEMS[0], ITEMS[1] | {"response": " "}, {"response": TOWER}]),
+        tmp_path / "out",
+    )
     for more in ([], ["--retry-errors"]):
         call = run(served, "extract-check", source, out, *more)
         assert call.exit_code == 3 and "2 items failed: see `error`" in call.stderr
     errors = [item.get("error") for item in read(out)]
     assert errors[0] is None and "empty" in errors[1] and "--search" in errors[2]
     write(source, ITEMS + ITEMS[:1])
-    assert run(served, "extract-check", write(source, [ITEMS[0], ITEMS[1], ITEMS[0]]), out, "--retry-errors").exit_code == 0
+    assert (
+        run(served, "extract-check", write(source, [ITEMS[0], ITEMS[1], ITEMS[0]]), out, "--retry-errors").exit_code
+        == 0
+    )
     assert not any("error" in item for item in read(out))
 
 

@@ -67,7 +67,9 @@ def test_a_response_that_claims_nothing_abstains(scripted: Callable[..., Any], r
     ],
 )
 def test_what_the_rule_does_not_know_is_a_claim(response: str) -> None:
-    assert [item.text for item in claiming(response, "True or false? The tower is 34 metres high.")] == [response.strip()]
+    assert [item.text for item in claiming(response, "True or false? The tower is 34 metres high.")] == [
+        response.strip()
+    ]
 
 
 def test_what_stands_around_the_claims_is_left_out() -> None:
@@ -85,7 +87,10 @@ def test_what_stands_around_the_claims_is_left_out() -> None:
         ("If it rains, the match is cancelled.", None),
         ("Tom said Osk is old, and Brod is older.", None),
         ('It is "Osk is old, and Brod is new" there.', None),
-        ("鲁迅是绍兴人，原名周树人，写过《呐喊》；他在1936年去世了。", ["鲁迅是绍兴人，原名周树人", "写过《呐喊》", "他在1936年去世了。"]),
+        (
+            "鲁迅是绍兴人，原名周树人，写过《呐喊》；他在1936年去世了。",
+            ["鲁迅是绍兴人，原名周树人", "写过《呐喊》", "他在1936年去世了。"],
+        ),
         ("在1950年，他离开了家乡。", None),
         ("如果下雨，比赛就会取消。", None),
     ],
@@ -137,27 +142,39 @@ def test_reading_takes_no_longer_for_strange_texts() -> None:
 
 
 def test_triplets_of_the_model(scripted: Callable[..., Any]) -> None:
-    model = scripted(['S1\n["tower of Osk", "is", "52 metres high"]\nS2\n["The tower of Osk", "was built in", "1950"]\n'])
+    model = scripted(
+        ['S1\n["tower of Osk", "is", "52 metres high"]\nS2\n["The tower of Osk", "was built in", "1950"]\n']
+    )
     found = run(model, TOWER, "How high is it?", format="triplet")
     assert found.error is None and found.usage.calls == 1
     assert [(claim.sentence, claim.content) for claim in found.claims] == [
         (1, ("tower of Osk", "is", "52 metres high")),
         (2, ("The tower of Osk", "was built in", "1950")),
     ]
-    assert [TOWER[slice(*claim.span)] for claim in found.claims if claim.span] == ["tower of Osk is 52 metres high", "built in 1950"]
+    assert [TOWER[slice(*claim.span)] for claim in found.claims if claim.span] == [
+        "tower of Osk is 52 metres high",
+        "built in 1950",
+    ]
     assert model.grammars[0].splitlines()[0] == r'root ::= "S1" fact{1,4} "\n" "S2" fact{1,3}'
 
 
 def test_triplets_without_a_name_go_to_the_sentence_that_they_are_about(scripted: Callable[..., Any]) -> None:
     model = scripted(['("tower", "was built in", "1950")\n("Osk", "has", "52 metres")'])
     found = run(model, TOWER, format="triplet")
-    assert [(claim.sentence, claim.text) for claim in found.claims] == [(1, "Osk has 52 metres"), (2, "tower was built in 1950")]
+    assert [(claim.sentence, claim.text) for claim in found.claims] == [
+        (1, "Osk has 52 metres"),
+        (2, "tower was built in 1950"),
+    ]
 
 
 @pytest.mark.parametrize(
     ("said", "expected", "error"),
     [
-        ('S1\n["Osk", "is", "52 metres"]\n["Rome", "lies in", "Italy"]\nS2\n["it", "built in", "1950"]', [tuple, tuple], None),
+        (
+            'S1\n["Osk", "is", "52 metres"]\n["Rome", "lies in", "Italy"]\nS2\n["it", "built in", "1950"]',
+            [tuple, tuple],
+            None,
+        ),
         ('S1\n["Osk", "is", "52 metres"]', [tuple, str], "1 of 2 sentences"),
         ('S1\n["Osk", "is", "52 metres"]\nS2\n["Rome", "is", "old"]', [tuple, str], "1 of 2 sentences"),
         ('S1\n["Osk", "is", "52 metres"]\n["Osk", "is"]\nS2\n["it", "built in", "1950"]', [tuple, str, tuple], None),
@@ -165,14 +182,19 @@ def test_triplets_without_a_name_go_to_the_sentence_that_they_are_about(scripted
         ("", [str, str], "2 of 2 sentences"),
     ],
 )
-def test_nothing_goes_unchecked(scripted: Callable[..., Any], said: str, expected: list[type], error: str | None) -> None:
+def test_nothing_goes_unchecked(
+    scripted: Callable[..., Any], said: str, expected: list[type], error: str | None
+) -> None:
     found = run(scripted([said]), TOWER, format="triplet")
     assert [type(claim.content) for claim in found.claims] == expected
     assert found.error == (error and f"{error} have no triplets and stand whole")
 
 
 def test_a_fact_under_the_name_of_the_next_sentence_and_one_that_is_repeated(scripted: Callable[..., Any]) -> None:
-    said = 'S1\n["tower", "is", "52 metres high"]\nS2\n["Osk", "has", "a tower 52 metres high"]\n' + '["It", "was built in", "1950"]\n' * 2
+    said = (
+        'S1\n["tower", "is", "52 metres high"]\nS2\n["Osk", "has", "a tower 52 metres high"]\n'
+        + '["It", "was built in", "1950"]\n' * 2
+    )
     found = run(scripted([said]), TOWER, format="triplet")
     assert [(claim.sentence, claim.content[0]) for claim in found.claims] == [(1, "tower"), (1, "Osk"), (2, "It")]
 

@@ -41,7 +41,10 @@ def items(*fields: dict[str, Any]) -> list[file.Item]:
         ("triplets", TRIPLETS),
         ("claims", TRIPLETS),
         ("claims", ["It is high.", "It is old."]),
-        ("claims", [{"format": "triplet", "content": TRIPLETS[0], "attributed_sent_ids": ["1"]}, {"triplet": TRIPLETS[1]}]),
+        (
+            "claims",
+            [{"format": "triplet", "content": TRIPLETS[0], "attributed_sent_ids": ["1"]}, {"triplet": TRIPLETS[1]}],
+        ),
         ("claims", []),
     ],
 )
@@ -55,7 +58,10 @@ def test_claims_as_refchecker_writes_them(name: str, claims: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing", "in.json is not JSON (Expecting value: line 1 column 1 (char 0)): give a list of items, or one item a line"),
+        (
+            "nothing",
+            "in.json is not JSON (Expecting value: line 1 column 1 (char 0)): give a list of items, or one item a line",
+        ),
         ('{"response": "a"}\n{', "in.json, line 2 is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ('["a"]', "item 1 is not an object: an item is {response, question?, reference?, claims?}"),
@@ -65,9 +71,18 @@ def test_claims_as_refchecker_writes_them(name: str, claims: list[Any]) -> None:
         ('[{"response": "a", "question": 3}]', "item 1: `question` is not a text"),
         ('[{"response": "a", "reference": [1]}]', "item 1: `reference` is neither a text nor a list of texts"),
         ('[{"response": "a", "claims": "b"}]', "item 1: `claims` is not a list"),
-        ('[{"response": "a", "triplets": [["b", "c"]]}]', "item 1, claim 1 has 2 parts: a triplet is [head, relation, tail]"),
-        ('[{"response": "a", "triplets": [["b", "c", 3]]}]', "item 1, claim 1 is neither a text nor [head, relation, tail]"),
-        ('[{"response": "a", "claims": ["b"], "triplets": [["b", "c", "d"]]}]', "has both `claims` and `triplets`, and they differ"),
+        (
+            '[{"response": "a", "triplets": [["b", "c"]]}]',
+            "item 1, claim 1 has 2 parts: a triplet is [head, relation, tail]",
+        ),
+        (
+            '[{"response": "a", "triplets": [["b", "c", 3]]}]',
+            "item 1, claim 1 is neither a text nor [head, relation, tail]",
+        ),
+        (
+            '[{"response": "a", "claims": ["b"], "triplets": [["b", "c", "d"]]}]',
+            "has both `claims` and `triplets`, and they differ",
+        ),
         ('[{"response": "a", "note": "\\ud800"}]', "item 1 holds half a character"),
     ],
 )
@@ -90,7 +105,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_list_or_an_item_a_line(tmp_path: Path) -> None:
     path = tmp_path / "in.json"
     rows = [{"response": "奥斯克\u2028。"}, {"response": "b"}]
-    for text in (json.dumps(rows), "\ufeff" + json.dumps(rows, ensure_ascii=False), "\n\n".join(map(json.dumps, rows)) + "\r\n"):
+    for text in (
+        json.dumps(rows),
+        "\ufeff" + json.dumps(rows, ensure_ascii=False),
+        "\n\n".join(map(json.dumps, rows)) + "\r\n",
+    ):
         path.write_text(text, encoding="utf-8")
         assert [item.fields for item in file.read(path)] == rows
     path.write_text("[]", encoding="utf-8")
@@ -101,13 +120,20 @@ def test_a_list_or_an_item_a_line(tmp_path: Path) -> None:
     ("labels", "aggregator", "verdict", "expected"),
     [
         (["Entailment", "Neutral"], "strict", "Neutral", "Neutral"),
-        (["Entailment", "Neutral"], "soft", None, {"Entailment": 0.5, "Neutral": 0.5, "Contradiction": 0.0, "Abstain": 0.0}),
+        (
+            ["Entailment", "Neutral"],
+            "soft",
+            None,
+            {"Entailment": 0.5, "Neutral": 0.5, "Contradiction": 0.0, "Abstain": 0.0},
+        ),
         ([], "strict", "Abstain", "Abstain"),
         ([], "soft", "Abstain", {"Entailment": 0.0, "Neutral": 0.0, "Contradiction": 0.0, "Abstain": 1.0}),
     ],
 )
 def test_labels_are_added_and_all_else_is_kept(labels: list[Any], aggregator: str, verdict: Any, expected: Any) -> None:
-    (item,) = items({"id": 7, "model": {"name": "m"}, "ys": ["old"], "error": "old", "triplets": TRIPLETS, "reference": "r"})
+    (item,) = items(
+        {"id": 7, "model": {"name": "m"}, "ys": ["old"], "error": "old", "triplets": TRIPLETS, "reference": "r"}
+    )
     found = file.with_report(item, report(labels, aggregator, verdict))
     assert (found["ys"], found["Y"]) == (labels, expected)
     kept = {"response", "id", "model", "triplets", "reference"}
@@ -158,7 +184,9 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def given(path: Path, *responses: str) -> list[file.Item]:
-    path.write_text(json.dumps([{"response": response, "reference": "r", "claims": ["c"]} for response in responses]), "utf-8")
+    path.write_text(
+        json.dumps([{"response": response, "reference": "r", "claims": ["c"]} for response in responses]), "utf-8"
+    )
     return file.read(path)
 
 
@@ -170,7 +198,9 @@ def test_a_run_goes_on_and_repeats_failures_when_told_to(agent: HaluAgent, check
     assert run.run(source, out, [agent], task) is None
     assert checked == ["one", "fail", "three"]
     written = json.loads(out.read_text("utf-8"))
-    assert [item.get("Y") for item in written] == ["Entailment", None, "Entailment"] and written[1]["error"] == "this one fails"
+    assert [item.get("Y") for item in written] == ["Entailment", None, "Entailment"] and written[1][
+        "error"
+    ] == "this one fails"
     assert run.run(source, out, [agent], task) is None and len(checked) == 3
     mended = given(tmp_path / "in.json", "one", "two", "three")
     assert run.run(mended, out, [agent], task, again=True) is None
@@ -185,7 +215,9 @@ def test_another_input_or_other_settings_do_not_go_on(agent: HaluAgent, checked:
         (source, run.Task(command="check", aggregator="soft")),
         (given(tmp_path / "in.json", "two", "one"), run.Task(command="check")),
     ]:
-        with pytest.raises(ConfigError, match="holds another input, or other settings: remove it, or name another output"):
+        with pytest.raises(
+            ConfigError, match="holds another input, or other settings: remove it, or name another output"
+        ):
             run.run(others, out, [agent], task)
     assert checked == ["one"]
 

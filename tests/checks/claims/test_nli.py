@@ -30,8 +30,12 @@ def make_model(folder: Path, classes: list[str] | None = None, **config: Any) ->
     """A model whose logits are counts: of "yes" for the class entailment, of "no" for contradiction, and 0.5 for neutral."""
     classes = CLASSES if classes is None else classes
     folder.mkdir(exist_ok=True)
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.normalizer = tokenizers.normalizers.Sequence([tokenizers.normalizers.NFKC(), tokenizers.normalizers.Lowercase()])
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="[UNK]")
+    )
+    tokenizer.normalizer = tokenizers.normalizers.Sequence(
+        [tokenizers.normalizers.NFKC(), tokenizers.normalizers.Lowercase()]
+    )
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
@@ -54,9 +58,17 @@ def make_model(folder: Path, classes: list[str] | None = None, **config: Any) ->
             helper.make_node("Add", ["sum", "bias"], ["logits"]),
         ],
         "tiny",
-        [helper.make_tensor_value_info(name, onnx.TensorProto.INT64, ["b", "t"]) for name in ("input_ids", "attention_mask")],
+        [
+            helper.make_tensor_value_info(name, onnx.TensorProto.INT64, ["b", "t"])
+            for name in ("input_ids", "attention_mask")
+        ],
         [helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, ["b", len(classes)])],
-        [constant(table, "table"), constant(bias, "bias"), constant(np.array([2]), "last"), constant(np.array([1]), "middle")],
+        [
+            constant(table, "table"),
+            constant(bias, "bias"),
+            constant(np.array([2]), "last"),
+            constant(np.array([1]), "middle"),
+        ],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     (folder / "onnx").mkdir(exist_ok=True)
@@ -74,7 +86,9 @@ def model(tmp_path: Path) -> Path:
 def check(scripted: Any, model: Path, reference: Any, *claims: str) -> ClaimReport:
     endpoint = scripted()
     with HaluAgent(endpoint, sandbox="none", search="none") as agent:
-        report = check_claims(agent, " ".join(claims), reference, claims=claims, checker=NLIChecker(model), language="en")
+        report = check_claims(
+            agent, " ".join(claims), reference, claims=claims, checker=NLIChecker(model), language="en"
+        )
     assert not endpoint.seen and report.usage.calls == 0
     for claim in report.claims:
         assert bool(claim.citations) == (claim.label in (E, C))
@@ -84,9 +98,16 @@ def check(scripted: Any, model: Path, reference: Any, *claims: str) -> ClaimRepo
 
 
 def test_a_model_in_any_order_of_classes_labels_claims(scripted: Any, tmp_path: Path) -> None:
-    for number, classes in enumerate((CLASSES, ["neutral", "Contradiction", "ENTAILMENT"], ["entailment", "neutral", "contradiction"])):
+    for number, classes in enumerate(
+        (CLASSES, ["neutral", "Contradiction", "ENTAILMENT"], ["entailment", "neutral", "contradiction"])
+    ):
         folder = make_model(tmp_path / str(number), classes)
-        report = check(scripted, folder, ["The tower says yes.", "The bridge says no!", "The mill says nothing."], "The tower is red.")
+        report = check(
+            scripted,
+            folder,
+            ["The tower says yes.", "The bridge says no!", "The mill says nothing."],
+            "The tower is red.",
+        )
         assert [claim.label for claim in report.claims] == [E] and report.claims[0].checker == "nli"
         assert [citation.passage for citation in report.claims[0].citations] == [0]
         assert report.claims[0].probability == pytest.approx(np.exp(4) / (np.exp(4) + np.exp(2) + 1))
@@ -122,7 +143,8 @@ def test_roberta_counts_its_positions_from_two(scripted: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "classes", [["entailment", "not_entailment"], ["LABEL_0", "LABEL_1", "LABEL_2"], ["entailment", "neutral", "neutral"]]
+    "classes",
+    [["entailment", "not_entailment"], ["LABEL_0", "LABEL_1", "LABEL_2"], ["entailment", "neutral", "neutral"]],
 )
 def test_other_classes_are_refused(scripted: Any, tmp_path: Path, classes: list[str]) -> None:
     with pytest.raises(ConfigError, match=f"classes {', '.join(classes)}; it takes entailment"):

@@ -60,7 +60,16 @@ TRIPLETS = 'S1\n["tower of Osk", "is", "52 metres high"]\nS2\n["It", "was built 
 
 def run(endpoint: Any, command: str, source: Path, out: Path, *more: str) -> list[dict[str, Any]]:
     endpoint.say = lambda messages: TRIPLETS
-    files = ["--input_path", str(source), "--output_path", str(out), "--endpoint", endpoint.base_url, "--search", "none"]
+    files = [
+        "--input_path",
+        str(source),
+        "--output_path",
+        str(out),
+        "--endpoint",
+        endpoint.base_url,
+        "--search",
+        "none",
+    ]
     call = CliRunner().invoke(app, [command, *files, *more])
     assert call.exit_code == 0, call.output
     found: list[dict[str, Any]] = json.loads(out.read_text("utf-8"))
@@ -91,4 +100,6 @@ def test_refchecker_reads_what_comes_out(endpoint: Any, tmp_path: Path) -> None:
     assert [(item["ys"], item["Y"], item["id"]) for item in written] == [
         (["Neutral", "Neutral"], "Neutral", "tower"), ([], "Abstain", "none"),
     ]  # fmt: skip
-    assert [item["ys"] for item in run(endpoint, "check", theirs, tmp_path / "back.json")] == [item["ys"] for item in ours["strict"]]
+    assert [item["ys"] for item in run(endpoint, "check", theirs, tmp_path / "back.json")] == [
+        item["ys"] for item in ours["strict"]
+    ]

@@ -34,7 +34,15 @@ def rows(path: Path) -> dict[int, CheckRow]:
 
 def test_every_line_gets_a_row_with_reasoning_and_score(agent: HaluAgent, tmp_path: Path) -> None:
     others = {"question": "", "response": RIGHT["answer"], "passage": [DOCUMENT, "More."], "label": "PASS", "id": 7}
-    items = [RIGHT | {"id": "a"}, WRONG, others, "{", {"question": "?"}, RIGHT | {"document": " "}, RIGHT | {"answer": "?"}]
+    items = [
+        RIGHT | {"id": "a"},
+        WRONG,
+        others,
+        "{",
+        {"question": "?"},
+        RIGHT | {"document": " "},
+        RIGHT | {"answer": "?"},
+    ]
     out = tmp_path / "out.jsonl"
     assert run(write(tmp_path / "in.jsonl", items), out, [agent], {"mode": "fast"}) is None
     found = rows(out)
@@ -42,8 +50,12 @@ def test_every_line_gets_a_row_with_reasoning_and_score(agent: HaluAgent, tmp_pa
     assert found[1].REASONING == ("the documents say this word for word",) and (found[1].id, found[3].id) == ("a", 7)
     assert found[2].check is not None and found[2].check.usage.calls == 2 == found[2].usage.calls
     assert [bool(found[line].error) for line in range(1, 8)] == [False, False, False, True, True, True, False]
-    assert "an item is {question, answer or response" in str(found[5].error) and "documents are empty" in str(found[6].error)
-    assert found[7].check is not None and "claims nothing" in str(found[7].check.error)  # undecided, which is no failure
+    assert "an item is {question, answer or response" in str(found[5].error) and "documents are empty" in str(
+        found[6].error
+    )
+    assert found[7].check is not None and "claims nothing" in str(
+        found[7].check.error
+    )  # undecided, which is no failure
 
 
 def test_a_run_goes_on_and_refuses_another_input(agent: HaluAgent, tmp_path: Path) -> None:

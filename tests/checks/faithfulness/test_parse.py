@@ -57,7 +57,9 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     assert read(text).score in ("PASS", "FAIL", None)
 
 
-@pytest.mark.parametrize(("language", "sides"), [("en", '"\\"response: " part "; reference: "'), ("zh", '"\\"回复：" part "；资料："')])
+@pytest.mark.parametrize(
+    ("language", "sides"), [("en", '"\\"response: " part "; reference: "'), ("zh", '"\\"回复：" part "；资料："')]
+)
 def test_the_grammar_is_of_the_form_that_is_asked_for(language: Language, sides: str) -> None:
     root, point, part = grammar(language).splitlines()
     assert f"{{0,{BULLETS - 1}}}" in root and '"{\\"REASONING\\": ["' in root and '("PASS" | "FAIL")' in root
@@ -90,12 +92,23 @@ def test_a_template_is_filled_and_its_other_brackets_stay(tmp_path: Path, text: 
 
 @pytest.mark.parametrize(
     "text",
-    [b"", b"{question} {answer}", b"{document} {answer}", b"{question} {document}", b"{ question } {document} {answer}", b"\xff"],
+    [
+        b"",
+        b"{question} {answer}",
+        b"{document} {answer}",
+        b"{question} {document}",
+        b"{ question } {document} {answer}",
+        b"\xff",
+    ],
 )
 def test_a_template_without_its_places_is_the_users_to_fix(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "prompt"
     path.write_bytes(text)
-    message = "UTF-8" if text == b"\xff" else r"must have the places \{question\}, \{document\} or \{context\}, and \{answer\}"
+    message = (
+        "UTF-8"
+        if text == b"\xff"
+        else r"must have the places \{question\}, \{document\} or \{context\}, and \{answer\}"
+    )
     with pytest.raises(ConfigError, match=message):
         Template(path)
     with pytest.raises(ConfigError, match="cannot be read"):

@@ -16,9 +16,16 @@ from haluagent.errors import ConfigError, FormatError
 
 ODD = st.sampled_from(["a", "b[id]", 'q"', "c\\", "日期"])
 NAMES = ODD | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-SCALARS = st.sampled_from([{"type": kind} for kind in ("string", "integer", "number", "boolean", "null", ["string", "null"])])
+SCALARS = st.sampled_from(
+    [{"type": kind} for kind in ("string", "integer", "number", "boolean", "null", ["string", "null"])]
+)
 ENUMS = st.lists(st.text(max_size=4) | st.integers(-9, 9) | st.booleans(), min_size=1, max_size=3, unique_by=repr)
-LEAVES = SCALARS | st.just({}) | ENUMS.map(lambda values: {"enum": values}) | st.sampled_from([{"type": "array"}, {"type": "object"}])
+LEAVES = (
+    SCALARS
+    | st.just({})
+    | ENUMS.map(lambda values: {"enum": values})
+    | st.sampled_from([{"type": "array"}, {"type": "object"}])
+)
 
 
 def objects(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
@@ -39,7 +46,9 @@ ARGUMENTS = objects(LEAVES | LEAVES.map(lambda item: {"type": "array", "items": 
 def test_every_turn_of_the_grammar_is_a_good_call_or_an_ending(
     schemas: list[dict[str, Any]], seed: int, language: Any, indecisive: bool
 ) -> None:
-    tools = {f"tool_{number}": ToolSpec(name=f"tool_{number}", parameters=schema) for number, schema in enumerate(schemas)}
+    tools = {
+        f"tool_{number}": ToolSpec(name=f"tool_{number}", parameters=schema) for number, schema in enumerate(schemas)
+    }
     chance = random.Random(seed)
     sentences = Sentences(turns.grammar(list(tools.values()), language, indecisive=indecisive))
     for name in [None, *range(len(schemas))]:
@@ -55,7 +64,9 @@ def test_every_turn_of_the_grammar_is_a_good_call_or_an_ending(
 
 
 def test_a_schema_that_a_grammar_cannot_keep_is_refused() -> None:
-    pattern = ToolSpec(name="t", parameters={"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}})
+    pattern = ToolSpec(
+        name="t", parameters={"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}}
+    )
     with pytest.raises(ConfigError, match="pattern"):
         turns.grammar([pattern], "en", indecisive=True)
 

@@ -148,7 +148,9 @@ def test_the_figures_are_those_of_the_paper() -> None:
     assert sample(many).utility == -10 - 10
     found = figures([solved, given_back, many, row("original").model_copy(update={"error": "no endpoint"})])
     assert (found.n, found.failed, found.hallucination_rate) == (3, 1, pytest.approx(0.5))
-    assert found.rates == pytest.approx({"tool_type": 1 / 3, "tool_timing": 1 / 12, "tool_format": 0, "tool_content": 1 / 12})
+    assert found.rates == pytest.approx(
+        {"tool_type": 1 / 3, "tool_timing": 1 / 12, "tool_format": 0, "tool_content": 1 / 12}
+    )
     assert (found.pass_rate, found.repr, found.calls) == pytest.approx((2 / 3, 1 / 3, 19 / 3))
     assert figures([]).repr is None
 
@@ -236,14 +238,20 @@ def test_without_room_the_run_ends(scripted: Any) -> None:
         ("unmatched_tools", [FINISH], {"what was asked for?": "no"}, (True, False)),
     ],
 )
-def test_what_passes(scripted: Any, kind: str, lines: list[str], answers: dict[str, str], expected: tuple[bool, bool]) -> None:
+def test_what_passes(
+    scripted: Any, kind: str, lines: list[str], answers: dict[str, str], expected: tuple[bool, bool]
+) -> None:
     task = toolbench.parse(ROW | {"kind": kind}, "here")
     _, done = drive(scripted, lines, task)
     assert asyncio.run(judge_end(Judge(answering(scripted, answers), "en"), task, done, ())) == expected
 
 
-@pytest.mark.parametrize(("failed", "uses", "hallucinated"), [(False, "yes", True), (False, "no", False), (True, "yes", False)])
-def test_an_answer_from_a_hallucinated_result_is_hallucinated(scripted: Any, failed: bool, uses: str, hallucinated: bool) -> None:
+@pytest.mark.parametrize(
+    ("failed", "uses", "hallucinated"), [(False, "yes", True), (False, "no", False), (True, "yes", False)]
+)
+def test_an_answer_from_a_hallucinated_result_is_hallucinated(
+    scripted: Any, failed: bool, uses: str, hallucinated: bool
+) -> None:
     task = toolbench.parse(ROW, "here")
     _, done = drive(scripted, ["ACTION: nowhere {}" if failed else GOOD, FINISH], task)
     findings = [CallFinding(call_id="c1", tool="t", kind="tool_content")]
@@ -290,10 +298,18 @@ def measured(kind: str, number: int, *calls: str, ending: str = "answer", passed
 def test_good_steps_come_four_to_three_to_three() -> None:
     rows = [measured("original", number, "none") for number in range(9)]
     rows += [measured("original", 90, "tool_content"), measured("original", 91, "none", passed=False)]
-    rows += [measured(kind, number, "tool_type") for kind in ("unmatched_tools", "missing_parameter") for number in range(5)]
+    rows += [
+        measured(kind, number, "tool_type") for kind in ("unmatched_tools", "missing_parameter") for number in range(5)
+    ]
     found = lessons.good_steps(rows)
-    by_kind = {kind: [step for step in found if step.task.startswith(kind)] for kind in ("original", "unmatched", "missing")}
-    assert {kind: len({step.task for step in steps}) for kind, steps in by_kind.items()} == {"original": 4, "unmatched": 3, "missing": 3}
+    by_kind = {
+        kind: [step for step in found if step.task.startswith(kind)] for kind in ("original", "unmatched", "missing")
+    }
+    assert {kind: len({step.task for step in steps}) for kind, steps in by_kind.items()} == {
+        "original": 4,
+        "unmatched": 3,
+        "missing": 3,
+    }
     assert len(by_kind["original"]) == 8 and not {"original/90", "original/91"} & {step.task for step in found}
     turns_of = {kind: {turns.parse(step.reply).name for step in steps} for kind, steps in by_kind.items()}
     assert turns_of == {"original": {"weather", "Finish"}, "unmatched": {"ChangeTools"}, "missing": {"TalkToUser"}}
@@ -321,12 +337,17 @@ def test_ranked_steps_are_pairs_for_training(tmp_path: Path) -> None:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "rows.jsonl"
-    rows = [ROW | {"kind": kind, "query_id": number} for number, kind in enumerate(("original", "unmatched_tools", "missing_parameter"))]
+    rows = [
+        ROW | {"kind": kind, "query_id": number}
+        for number, kind in enumerate(("original", "unmatched_tools", "missing_parameter"))
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def test_the_command_goes_on_and_reports(endpoint: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_goes_on_and_reports(
+    endpoint: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HALUAGENT_CACHE", str(tmp_path / "cache"))
     endpoint.say = lambda messages: FINISH
     out = tmp_path / "run.jsonl"
@@ -354,7 +375,9 @@ def test_recorded_runs_are_classified(tmp_path: Path, scripted: Any) -> None:
     file.write_text("\n".join(run.model_dump_json() for run in runs))  # no line end at the end: the last is a run too
     said = CliRunner().invoke(app, ["classify", "--rules", str(file)])
     *_, row, _, line = said.stdout.splitlines()
-    assert row == "| 2 | 2 | 25.0 | 0.0 | 0.0 | 0.0 | 25.0 |" and line.startswith("r: order: tool_content: id: id 'ORD-99999'")
+    assert row == "| 2 | 2 | 25.0 | 0.0 | 0.0 | 0.0 | 25.0 |" and line.startswith(
+        "r: order: tool_content: id: id 'ORD-99999'"
+    )
     said = CliRunner().invoke(app, ["classify", "--rules", "--json", "-"], input=runs[0].model_dump_json(indent=1))
     assert [call["kind"] for call in json.loads(said.stdout)["calls"]] == ["none", "tool_content"]
     file.write_text(runs[0].model_dump_json() + "\n{broken\n")

@@ -54,7 +54,11 @@ def test_four_processes_write_one_log_and_one_of_them_is_killed_in_the_middle_of
 def doubling(levels: int) -> dict[str, object]:
     """A schema whose references lead twice to the next level each."""
     defs: dict[str, object] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
-    return {"type": "object", "$defs": {**defs, f"d{levels}": {"type": "string"}}, "properties": {"id": {"$ref": "#/$defs/d0"}}}
+    return {
+        "type": "object",
+        "$defs": {**defs, f"d{levels}": {"type": "string"}},
+        "properties": {"id": {"$ref": "#/$defs/d0"}},
+    }
 
 
 @pytest.mark.parametrize(
@@ -83,15 +87,25 @@ def test_a_run_does_not_wait_for_all_of_its_slow_calls(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("haluagent.checks.runs.calls.schema_check._worker.call", slow)
     tool = ToolSpec(name="find", parameters={"properties": {"id": {"type": "string", "pattern": "(a+)+$"}}})
-    calls = tuple(ToolUse(id=f"c{number}", tool="find", arguments={"id": f"id {number}"}, result="found") for number in range(40))
-    run = AgentRun(run_id="r", tools=(tool,), turns=(Turn(role="user", text="Look."), Turn(role="assistant", calls=calls)), answer="Done.")
+    calls = tuple(
+        ToolUse(id=f"c{number}", tool="find", arguments={"id": f"id {number}"}, result="found") for number in range(40)
+    )
+    run = AgentRun(
+        run_id="r",
+        tools=(tool,),
+        turns=(Turn(role="user", text="Look."), Turn(role="assistant", calls=calls)),
+        answer="Done.",
+    )
     found = validate_calls(run)
     assert len(asked) == 3
     assert [one.status for one in found] == ["invalid"] * 40 and "other calls took too long" in found[-1].errors[0]
 
 
 def test_patterns_and_references_still_count() -> None:
-    schema = {"$defs": {"id": {"type": "string", "pattern": "^DD-[0-9]+$"}}, "properties": {"id": {"$ref": "#/$defs/id"}}}
+    schema = {
+        "$defs": {"id": {"type": "string", "pattern": "^DD-[0-9]+$"}},
+        "properties": {"id": {"$ref": "#/$defs/id"}},
+    }
     tool = ToolSpec(name="find", parameters=schema)
     assert schema_errors(tool, {"id": "DD-20933"}) == ()
     assert "does not match" in schema_errors(tool, {"id": "20933"})[0]

@@ -44,7 +44,9 @@ def call(tool: str, arguments: Any, result: str | None = "done", failed: bool = 
     return Turn(role="assistant", text=text, calls=(use,))
 
 
-def check(*turns: Turn, answer: str = "", system: str = "", tools: tuple[ToolSpec, ...] = TOOLS) -> tuple[ToolCallValidation, ...]:
+def check(
+    *turns: Turn, answer: str = "", system: str = "", tools: tuple[ToolSpec, ...] = TOOLS
+) -> tuple[ToolCallValidation, ...]:
     return validate_calls(AgentRun(run_id="1", system=system, tools=tools, turns=turns, answer=answer))
 
 
@@ -138,8 +140,13 @@ def test_the_tool_itself_may_allow_a_value() -> None:
     arguments = {"url": "https://api.acme.com/v2/x", "to": "ops@acme.com"}
     assert check(user("Go"), call("act", arguments), tools=(allowed,))[0].status == "valid"
     assert check(user("Go"), call("act", {"to": "ops@acme.com.io"}), tools=(allowed,))[0].status == "fabricated"
-    assert check(user("Order ORD-20931"), call("get_order", {"order_id": "ORD-20931", "detail": "v2-2048"}))[0].status == "valid"
-    assert check(user("My order"), call("get_order", {"order_id": "ORD-55555"}))[0].status == "fabricated"  # only an example
+    assert (
+        check(user("Order ORD-20931"), call("get_order", {"order_id": "ORD-20931", "detail": "v2-2048"}))[0].status
+        == "valid"
+    )
+    assert (
+        check(user("My order"), call("get_order", {"order_id": "ORD-55555"}))[0].status == "fabricated"
+    )  # only an example
 
 
 @pytest.mark.parametrize(
@@ -167,7 +174,9 @@ def test_a_call_must_fit_its_schema(tool: str, arguments: Any, error: str) -> No
 )  # fmt: skip
 def test_a_broken_schema_is_an_error_of_its_tool(schema: dict[str, Any]) -> None:
     (found,) = check(user("Go"), call("bad", {"a": "b"}), tools=(ToolSpec(name="bad", parameters=schema),))
-    assert found.status == "invalid" and len(found.errors) == 1 and found.errors[0].startswith("the JSON Schema of bad ")
+    assert (
+        found.status == "invalid" and len(found.errors) == 1 and found.errors[0].startswith("the JSON Schema of bad ")
+    )
 
 
 def test_errors_are_bounded() -> None:
@@ -277,7 +286,10 @@ def test_what_was_called_or_claims_no_call_is_fine(answer: str, called: str, res
 
 def test_a_call_that_failed_has_done_nothing() -> None:
     failed = call("send_email", {}, "mailbox full", failed=True)
-    assert [item.status for item in check(user("Hi"), failed, answer="I have sent the e-mail.")] == ["valid", "never_called"]
+    assert [item.status for item in check(user("Hi"), failed, answer="I have sent the e-mail.")] == [
+        "valid",
+        "never_called",
+    ]
 
 
 def test_a_run_that_does_not_say_its_tools_is_not_passed() -> None:
@@ -286,7 +298,8 @@ def test_a_run_that_does_not_say_its_tools_is_not_passed() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
 

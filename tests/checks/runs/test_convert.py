@@ -24,19 +24,35 @@ def is_the_run(run: AgentRun, errors_are_said: bool) -> None:
     assert [tool.model_dump(exclude={"allowed"}) for tool in run.tools] == [FUNCTION]
     assert [(turn.role, turn.text) for turn in run.turns] == [("user", ASKED), ("assistant", LOOK)]
     osk, brod = run.turns[1].calls
-    assert (osk.id, osk.tool, osk.arguments, osk.result, osk.failed) == ("a", "weather", {"city": "Osk"}, '{"degrees": 21}', False)
-    assert (brod.id, brod.arguments, brod.result, brod.failed) == ("b", '{"city": "Bro', "no such city", errors_are_said)
+    assert (osk.id, osk.tool, osk.arguments, osk.result, osk.failed) == (
+        "a",
+        "weather",
+        {"city": "Osk"},
+        '{"degrees": 21}',
+        False,
+    )
+    assert (brod.id, brod.arguments, brod.result, brod.failed) == (
+        "b",
+        '{"city": "Bro',
+        "no such city",
+        errors_are_said,
+    )
 
 
 @pytest.mark.parametrize("source", sorted(SOURCES.keys() - {"detection"}))  # that tells of a run of its own
 def test_all_forms_tell_the_same_run(source: str) -> None:
     run = convert(EXAMPLES[source], source)
     is_the_run(run, source not in ("openai", "openai-responses"))
-    assert run == convert(EXAMPLES[source], source) and (run.run_id == "5b8e" if source == "otel" else run.run_id.startswith("run-"))
+    assert run == convert(EXAMPLES[source], source) and (
+        run.run_id == "5b8e" if source == "otel" else run.run_id.startswith("run-")
+    )
 
 
 def test_the_old_function_call_has_no_ids() -> None:
-    calls = [{"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": f'{{"n": {n}}}'}} for n in (1, 2)]
+    calls = [
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": f'{{"n": {n}}}'}}
+        for n in (1, 2)
+    ]
     results = [{"role": "function", "name": "f", "content": answer} for answer in ("one", "two")]
     run = chat([{"role": "user", "content": "?"}, calls[0], results[0], calls[1], results[1]])
     assert [(c.id, c.arguments, c.result) for t in run.turns for c in t.calls] == [
@@ -48,10 +64,15 @@ def test_the_old_function_call_has_no_ids() -> None:
 def test_ids_that_a_server_counts_anew_in_every_turn_stay_apart() -> None:
     def turn(n: int) -> list[dict[str, Any]]:
         call = {"id": "call_0", "function": {"name": "f", "arguments": {"n": n}}}
-        return [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "call_0", "content": f"result {n}"}]
+        return [
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "call_0", "content": f"result {n}"},
+        ]
 
     run = chat([*turn(1), *turn(2), *turn(3)])
-    assert [(c.arguments, c.result) for t in run.turns for c in t.calls] == [({"n": n}, f"result {n}") for n in (1, 2, 3)]
+    assert [(c.arguments, c.result) for t in run.turns for c in t.calls] == [
+        ({"n": n}, f"result {n}") for n in (1, 2, 3)
+    ]
     assert len({c.id for t in run.turns for c in t.calls}) == 3
 
 
@@ -68,14 +89,25 @@ def test_the_answer_is_the_last_text_that_makes_no_call() -> None:
 
     asked_again = run(("human", "a?"), ("ai", "A."), ("human", "b?"), ("ai", "B."), ("human", "thanks"))
     assert (asked_again.answer, [turn.text for turn in asked_again.turns]) == ("B.", ["a?", "A.", "b?"])
-    call = {"role": "assistant", "content": "Wait.", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}
+    call = {
+        "role": "assistant",
+        "content": "Wait.",
+        "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}],
+    }
     waiting = chat([{"role": "user", "content": "a?"}, {"role": "assistant", "content": "A."}, call])
     assert waiting.answer == "" and waiting.turns[-1].calls[0].result is None
 
 
 def test_other_calls_of_the_responses_interface() -> None:
     items = [
-        {"type": "mcp_call", "id": "m", "name": "search", "arguments": '{"q": "Osk"}', "output": "nothing", "server_label": "s"},
+        {
+            "type": "mcp_call",
+            "id": "m",
+            "name": "search",
+            "arguments": '{"q": "Osk"}',
+            "output": "nothing",
+            "server_label": "s",
+        },
         {"type": "mcp_call", "id": "n", "name": "search", "arguments": "{}", "error": {"message": "q is missing"}},
         {"type": "custom_tool_call", "call_id": "c", "name": "shell", "input": "ls /tmp"},
         {"type": "custom_tool_call_output", "call_id": "c", "output": "a.txt"},
@@ -96,7 +128,9 @@ def test_a_provider_tells_only_what_is_new_of_a_conversation() -> None:
 
 def test_what_the_spans_of_tools_say_stands_in_for_messages_that_lack_it() -> None:
     first = span("chat", 100, input__messages=OTEL_INPUT, output__messages=[message("assistant", text(LOOK))])
-    tool = span("execute_tool", 200, tool__name="weather", tool__call__arguments='{"city": "Osk"}', tool__call__result="21")
+    tool = span(
+        "execute_tool", 200, tool__name="weather", tool__call__arguments='{"city": "Osk"}', tool__call__result="21"
+    )
     last = span("chat", 300, output__messages=[message("assistant", text(ANSWER))])
     run = otel([last, tool, first])
     assert [(c.tool, c.arguments, c.result) for c in run.turns[1].calls] == [("weather", {"city": "Osk"}, "21")]
@@ -142,7 +176,17 @@ def test_results_find_their_calls_whoever_tells_of_them_first() -> None:
     run = otel([asked, tool, span("chat", 300, input__messages=told)])
     assert [call.result for turn in run.turns for call in turn.calls] == ["one", "two", "three"]
     with pytest.raises(ConfigError, match="is a result, and no call waits for one"):
-        otel([asked, tool, span("chat", 300, input__messages=[*told, message("tool", {"type": "tool_call_response", "response": "x"})])])
+        otel(
+            [
+                asked,
+                tool,
+                span(
+                    "chat",
+                    300,
+                    input__messages=[*told, message("tool", {"type": "tool_call_response", "response": "x"})],
+                ),
+            ]
+        )
 
 
 @pytest.mark.parametrize("spans_too", [False, True])
@@ -153,16 +197,29 @@ def test_spans_whose_ids_are_counted_anew_in_every_turn(spans_too: bool) -> None
         call = {"type": "tool_call", "id": "call_0", "name": "f", "arguments": {"n": n}}
         spans.append(span("chat", 10 * n, input__messages=[*history], output__messages=[message("assistant", call)]))
         if spans_too:
-            spans.append(span("execute_tool", 10 * n + 5, tool__name="f", tool__call__id="call_0", tool__call__result=f"raw {n}"))
+            spans.append(
+                span("execute_tool", 10 * n + 5, tool__name="f", tool__call__id="call_0", tool__call__result=f"raw {n}")
+            )
         told = {"type": "tool_call_response", "id": "call_0", "response": f"result {n}"}
         history += [message("assistant", call), message("tool", told)]
-    spans.append(span("chat", 90, input__messages=history, output__messages=[message("assistant", {"type": "text", "content": "Done."})]))
+    spans.append(
+        span(
+            "chat",
+            90,
+            input__messages=history,
+            output__messages=[message("assistant", {"type": "text", "content": "Done."})],
+        )
+    )
     run = otel(spans)
-    assert [(call.arguments, call.result) for turn in run.turns for call in turn.calls] == [({"n": n}, f"result {n}") for n in range(3)]
+    assert [(call.arguments, call.result) for turn in run.turns for call in turn.calls] == [
+        ({"n": n}, f"result {n}") for n in range(3)
+    ]
     assert run.answer == "Done."
 
 
-@pytest.mark.parametrize(("names", "count"), [("c{}", 5000), (None, 5000), ("call_0", 1000)])  # the last is counted anew in every turn
+@pytest.mark.parametrize(
+    ("names", "count"), [("c{}", 5000), (None, 5000), ("call_0", 1000)]
+)  # the last is counted anew in every turn
 def test_many_calls_are_read_in_proportion(names: str | None, count: int) -> None:
     messages: list[dict[str, Any]] = []
     spans = []
@@ -173,7 +230,10 @@ def test_many_calls_are_read_in_proportion(names: str | None, count: int) -> Non
             messages.append({"role": "assistant", "tool_calls": [{"id": given, "function": call}]})
             messages.append({"role": "tool", "tool_call_id": given, "content": f"result {n}"})
         else:
-            messages += [{"role": "assistant", "function_call": call}, {"role": "function", "name": "f", "content": f"result {n}"}]
+            messages += [
+                {"role": "assistant", "function_call": call},
+                {"role": "function", "name": "f", "content": f"result {n}"},
+            ]
         part = {"type": "tool_call", "id": given, **call}
         named = {"tool__call__id": given} if given else {}
         spans.append(span("chat", 2 * n, output__messages=[message("assistant", part)]))
@@ -214,7 +274,10 @@ def test_objects_of_openai_and_anthropic() -> None:
     from openai.types.chat import ChatCompletionMessage
     from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage
 
-    said = [ChatCompletionMessage.model_validate(one) if one["role"] == "assistant" else one for one in EXAMPLES["openai"]["messages"]]
+    said = [
+        ChatCompletionMessage.model_validate(one) if one["role"] == "assistant" else one
+        for one in EXAMPLES["openai"]["messages"]
+    ]
     is_the_run(chat(said, EXAMPLES["openai"]["tools"]), False)
 
     kinds: dict[str, Any] = {"message": ResponseOutputMessage, "function_call": ResponseFunctionToolCall}
@@ -226,7 +289,14 @@ def test_objects_of_openai_and_anthropic() -> None:
 
     given = EXAMPLES["anthropic"]
     usage = {"input_tokens": 1, "output_tokens": 1}
-    base = {"id": "m", "type": "message", "model": "x", "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
+    base = {
+        "id": "m",
+        "type": "message",
+        "model": "x",
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": usage,
+    }
     messages: list[Any] = []
     for one in given["messages"]:
         if one["role"] == "user":

@@ -25,7 +25,9 @@ def detection(scripted: Any) -> Detection:
 def test_steps_become_calls_with_what_came_back(detection: Detection) -> None:
     run = detection_run(detection, reference="The list of pens.")
     asked, *turns = run.turns
-    assert asked.role == "user" and all(text in asked.text for text in (QUESTION, RESPONSE, "The list of pens.", "S2: After"))
+    assert asked.role == "user" and all(
+        text in asked.text for text in (QUESTION, RESPONSE, "The list of pens.", "S2: After")
+    )
     made = [(turn.text, call.tool, call.arguments, call.result) for turn in turns for call in turn.calls]
     assert made[1:] == [
         ("a sum", "calculator", {"sentence": "S1"}, "12 * 7 = 84 holds"),
@@ -39,7 +41,13 @@ def test_steps_become_calls_with_what_came_back(detection: Detection) -> None:
 
 def test_its_calls_are_valid_by_the_registrys_schemas_and_a_made_up_one_is_not(detection: Detection) -> None:
     assert {one.status for one in validate_calls(detection_run(detection))} == {"valid"}
-    wrong = Step(sentence=1, thought="", call=ToolCall(name="calculator", arguments={"sentence": "S9"}), result=None, error="no S9")
+    wrong = Step(
+        sentence=1,
+        thought="",
+        call=ToolCall(name="calculator", arguments={"sentence": "S9"}),
+        result=None,
+        error="no S9",
+    )
     run = detection_run(detection.model_copy(update={"steps": (*detection.steps, wrong)}))
     assert [one.status for one in validate_calls(run)].count("invalid") == 1
     last = run.turns[-1].calls[-1]

@@ -69,7 +69,11 @@ def test_a_byte_order_mark_and_arguments_that_are_a_text_are_read(tmp_path: Path
         ("turns.1.calls.0.output", "x", "r: turns[1].calls[0].output is no field of a run"),
         ("turns.2.calls.0.id", "call-1", "r: the call id 'call-1' is there twice"),
         ("turns.2.role", "user", "r: turns[2] is the user's, and only the model makes calls"),
-        ("turns.2.calls.0", {"id": "c", "tool": "t", "arguments": {}, "failed": True}, "r: turns[2].calls[0] failed without a result: "),
+        (
+            "turns.2.calls.0",
+            {"id": "c", "tool": "t", "arguments": {}, "failed": True},
+            "r: turns[2].calls[0] failed without a result: ",
+        ),
         ("tools.1.name", "track_parcel", "r: the tool 'track_parcel' is there twice"),
         ("tools.0.parameters", "object", "r: tools[0].parameters is not an object"),
         ("answer", "\ud800", "r holds half a character"),
@@ -105,7 +109,12 @@ def test_a_file_that_is_not_there_and_a_form_that_is_not() -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.sampled_from("user assistant call-1 text".split()),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=9)
+    | st.sampled_from("user assistant call-1 text".split()),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
@@ -166,7 +175,9 @@ def test_the_schemas_in_the_package_are_those_of_the_records(record: Any, name: 
     import haluagent.checks.runs
 
     path = Path(haluagent.checks.runs.__file__).with_name(f"{name}.schema.json")
-    assert json.loads(path.read_text(encoding="utf-8")) == schema(record), f"write schema({record.__name__}) to {path.name}"
+    assert json.loads(path.read_text(encoding="utf-8")) == schema(record), (
+        f"write schema({record.__name__}) to {path.name}"
+    )
 
 
 def test_the_sources_that_can_be_named_are_those_that_are_read() -> None:

@@ -35,7 +35,10 @@ def a_claim(score: float, *, critical: bool = True) -> ReportClaim:
 
 def a_run(*turns: Sequence[ToolUse] | str, answer: str = "It is 40.", task: Any = "factual") -> AgentRun:
     made = [Turn(role="user", text="What does it cost?")]
-    made += [Turn(role="user", text=one) if isinstance(one, str) else Turn(role="assistant", calls=tuple(one)) for one in turns]
+    made += [
+        Turn(role="user", text=one) if isinstance(one, str) else Turn(role="assistant", calls=tuple(one))
+        for one in turns
+    ]
     return AgentRun(run_id="r", tools=(ToolSpec(name="price"),), turns=tuple(made), answer=answer, task=task)
 
 
@@ -121,17 +124,24 @@ def test_a_later_call_makes_up_for_one_of_its_own_tool_only() -> None:
     def judge(*tools: str) -> list[str]:
         calls = [ToolUse(id=tool, tool=tool, arguments={}, result="x") for tool in tools]
         run = a_run(*[[call] for call in calls])
-        found = [ToolCallValidation(tool=tool, args={}, status="valid" if tool == tools[-1] else "invalid") for tool in tools]
+        found = [
+            ToolCallValidation(tool=tool, args={}, status="valid" if tool == tools[-1] else "invalid") for tool in tools
+        ]
         return [one.tool for one, _ in gate.open_rejections(run, found)]
 
-    assert judge("price", "other") == ["price"] and judge("gone", "price") == []  # there is no tool `gone`: any makes up for it
+    assert (
+        judge("price", "other") == ["price"] and judge("gone", "price") == []
+    )  # there is no tool `gone`: any makes up for it
 
 
 def test_high_stakes_are_tighter_and_block_an_executed_invention() -> None:
     high = GateSettings.for_task("high_stakes")
     assert decide(a_run([a_call()]), [], judged("fabricated"), [], high)[0] == "block"
     assert decide(a_run([a_call(None)]), [], judged("fabricated"), [], high)[0] == "revise"
-    assert decide(a_run(), [a_claim(0.86)], [], [], high)[0] == "revise" and decide(a_run(), [a_claim(0.45)], [], [], high)[0] == "block"
+    assert (
+        decide(a_run(), [a_claim(0.86)], [], [], high)[0] == "revise"
+        and decide(a_run(), [a_claim(0.45)], [], [], high)[0] == "block"
+    )
 
 
 def test_thresholds_out_of_order_are_refused() -> None:
@@ -160,7 +170,9 @@ def test_only_critical_claims_that_are_not_sure_are_asked_anew() -> None:
 def test_the_probe_does_not_see_what_was_claimed(scripted: Any, answer: str, agreement: float, action: str) -> None:
     model = scripted(choose=lambda messages: 0.98 if "\nA: no" not in messages[-1]["content"] else 0.02, free=answer)
     claim = ReportClaim(text="It is 40.", score=0.9, critical=True, status="grounded")
-    report = HallucinationReport(run_id="r", claims=(claim,), tool_call_validations=(), overall_score=0.9, action="emit")
+    report = HallucinationReport(
+        run_id="r", claims=(claim,), tool_call_validations=(), overall_score=0.9, action="emit"
+    )
     with HaluAgent(model, sandbox="none", search="none") as agent:
         after = agent.wait_for(add_probes(agent, a_run([a_call()]), report))
     (found,) = after.consistency_probes
@@ -221,9 +233,20 @@ texts = st.text(max_size=40) | st.sampled_from(
      "2026-13-45 at 25:61, 3/4/2020", '{"a": [1, {"b"', "[" * 3000, "\ud800", "1e999", "{}", "[[],{}]",
      "见《书》https://a.b/c [3]", '{"price": 40, "n": 12345678901234567890123456789012345678901234567890}', "NaN", '{"a":"\\ud800"}']
 )  # fmt: skip
-arguments = st.dictionaries(texts, texts | st.integers() | st.floats() | st.lists(texts, max_size=2), max_size=2) | texts
-uses = st.builds(ToolUse, id=texts, tool=texts | st.just("price"), arguments=arguments, result=st.none() | texts, failed=st.booleans())
-turns = st.builds(Turn, role=st.sampled_from(["user", "assistant"]), text=texts, calls=st.lists(uses, max_size=3).map(tuple))
+arguments = (
+    st.dictionaries(texts, texts | st.integers() | st.floats() | st.lists(texts, max_size=2), max_size=2) | texts
+)
+uses = st.builds(
+    ToolUse,
+    id=texts,
+    tool=texts | st.just("price"),
+    arguments=arguments,
+    result=st.none() | texts,
+    failed=st.booleans(),
+)
+turns = st.builds(
+    Turn, role=st.sampled_from(["user", "assistant"]), text=texts, calls=st.lists(uses, max_size=3).map(tuple)
+)
 runs = st.builds(
     AgentRun, run_id=texts, system=texts, tools=st.just((ToolSpec(name="price"),)), turns=st.lists(turns, max_size=4).map(tuple),
     answer=texts, task=st.sampled_from(["factual", "high_stakes", "creative"]), language=st.sampled_from(["auto", "en", "zh"]),

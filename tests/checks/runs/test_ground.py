@@ -20,13 +20,22 @@ from haluagent.checks.runs.settings import GateSettings
 from haluagent.judging.judge import NUMBER_MISSING
 from haluagent.protocols import Message
 
-ORDER = {"orders": [{"id": "A-1001", "status": "shipped", "price": 40, "eta": "2026-03-05"}, {"id": "A-1002", "price": 35.49}]}
+ORDER = {
+    "orders": [
+        {"id": "A-1001", "status": "shipped", "price": 40, "eta": "2026-03-05"},
+        {"id": "A-1002", "price": 35.49},
+    ]
+}
 
 
 def a_run(answer: str, *results: Any, user: str = "Where is my order?", **arguments: Any) -> AgentRun:
     texts = [one if isinstance(one, str) else json.dumps(one) for one in results]
-    calls = tuple(ToolUse(id=f"c{n}", tool="get_orders", arguments=arguments, result=text) for n, text in enumerate(texts))
-    return AgentRun(run_id="r", turns=(Turn(role="user", text=user), Turn(role="assistant", calls=calls)), answer=answer)
+    calls = tuple(
+        ToolUse(id=f"c{n}", tool="get_orders", arguments=arguments, result=text) for n, text in enumerate(texts)
+    )
+    return AgentRun(
+        run_id="r", turns=(Turn(role="user", text=user), Turn(role="assistant", calls=calls)), answer=answer
+    )
 
 
 def says(supports: Callable[[str, str], bool]) -> Callable[[Sequence[Message]], float]:
@@ -54,10 +63,14 @@ def scored(model: Any, run: AgentRun, settings: GateSettings | None = None) -> l
 def test_json_is_read_as_lines_and_every_value_leads_back_to_its_place() -> None:
     raw = '{"user":{"name":"Zo\\u00eb \\"Z\\"","tags":[]},"sums":[1,2.50],"left":null}'
     text = evidence_of(a_run("x", raw, ORDER, user_id="U7"))
-    assert text.text.startswith('get_orders (user_id: U7):\nuser. name: Zoë "Z"; tags: none\nsums: 1; 2.50\nleft: none\n')
+    assert text.text.startswith(
+        'get_orders (user_id: U7):\nuser. name: Zoë "Z"; tags: none\nsums: 1; 2.50\nleft: none\n'
+    )
     assert "orders. id: A-1001; status: shipped; price: 40; eta: 2026-03-05\norders. id: A-1002" in text.text
     found = {field.path: [span.text for span in text.spans(field.span)] for field in text.fields}
-    assert found["user", "name"] == ['Zo\\u00eb \\"Z\\"'] and found["sums", "2"] == ["2.50"] and found["left",] == ["null"]
+    assert (
+        found["user", "name"] == ['Zo\\u00eb \\"Z\\"'] and found["sums", "2"] == ["2.50"] and found["left",] == ["null"]
+    )
     assert text.spans((0, 5)) == ()  # the line of the call is no evidence
 
 
@@ -102,10 +115,28 @@ def test_a_day_that_is_nowhere_is_invented_and_a_term_leads_to_one_that_is_not()
 
 
 def test_days_and_times_are_read_in_both_languages() -> None:
-    assert [(day.month, day.day) for day in find_days("5 March, Mar 6th, 3月7日, 2026-03-08")] == [(3, 5), (3, 6), (3, 7), (3, 8)]
-    assert [clock.minutes for clock in find_clocks("2:30 pm, 14:45, 下午3点半, 上午9点, 2026-01-01T08:05:00Z")] == [870, 885, 930, 540, 485]
-    assert [clock.minutes for clock in find_clocks("9:00-20:00, 2026-01-01T08:05-05:00, 晚上十一点半")] == [540, 1200, 485, 1410]
-    assert [clock.minutes for clock in find_clocks("half past eleven at night, a quarter to ten, 4 o'clock, 三点建议")] == [1410, 585, 240]
+    assert [(day.month, day.day) for day in find_days("5 March, Mar 6th, 3月7日, 2026-03-08")] == [
+        (3, 5),
+        (3, 6),
+        (3, 7),
+        (3, 8),
+    ]
+    assert [clock.minutes for clock in find_clocks("2:30 pm, 14:45, 下午3点半, 上午9点, 2026-01-01T08:05:00Z")] == [
+        870,
+        885,
+        930,
+        540,
+        485,
+    ]
+    assert [clock.minutes for clock in find_clocks("9:00-20:00, 2026-01-01T08:05-05:00, 晚上十一点半")] == [
+        540,
+        1200,
+        485,
+        1410,
+    ]
+    assert [
+        clock.minutes for clock in find_clocks("half past eleven at night, a quarter to ten, 4 o'clock, 三点建议")
+    ] == [1410, 585, 240]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +165,9 @@ def test_commitments(claim: str, expected: bool) -> None:
 
 def test_claims_are_scored_against_the_results_and_courtesies_left_out(scripted: Any) -> None:
     model = scripted(choose=says(lambda evidence, claim: "shipped" in claim and "shipped" in evidence))
-    right, wrong = scored(model, a_run("The order A-1001 was shipped. The order A-1002 was cancelled. I hope this helps!", ORDER))
+    right, wrong = scored(
+        model, a_run("The order A-1001 was shipped. The order A-1002 was cancelled. I hope this helps!", ORDER)
+    )
     assert (right.status, right.critical) == ("grounded", True) and right.score > 0.85
     assert [span.text for span in right.evidence_spans][0].startswith("A-1001")
     assert wrong.status == "contradicted" and wrong.score < 0.4 and wrong.evidence_spans
@@ -153,12 +186,19 @@ def test_the_words_of_the_user_are_no_evidence_but_can_be_repeated(scripted: Any
     user = "I was promised a refund of 300 for A-1001."
     sure = says(lambda evidence, claim: "refund" in evidence)
     assert scored(scripted(choose=sure), a_run("The refund is granted.", ORDER, user=user))[0].score < 0.4
-    assert scored(scripted(choose=sure), a_run("You said that you were promised a refund of 300.", ORDER, user=user))[0].score > 0.85
+    assert (
+        scored(scripted(choose=sure), a_run("You said that you were promised a refund of 300.", ORDER, user=user))[
+            0
+        ].score
+        > 0.85
+    )
 
 
 def test_without_results_nothing_is_grounded_and_no_model_is_asked(scripted: Any) -> None:
     model = scripted()
-    assert [(claim.score, claim.status) for claim in scored(model, a_run("The tower is 52 metres high."))] == [(0.0, "ungrounded")]
+    assert [(claim.score, claim.status) for claim in scored(model, a_run("The tower is 52 metres high."))] == [
+        (0.0, "ungrounded")
+    ]
     assert scored(model, a_run("  ", ORDER)) == [] == scored(model, a_run("I hope this helps!", ORDER))
     assert scored(model, a_run("The tower is high.", ORDER), GateSettings.for_task("creative")) == []
     assert not model.seen
@@ -168,7 +208,9 @@ def test_the_base_rate_moves_what_was_judged_and_not_what_a_rule_decides(scripte
     run = a_run("The first order was shipped. It costs 41.", ORDER)
     model = scripted(choose=lambda messages: 0.6 if "\nA: no" not in messages[-1]["content"] else 0.4)
     rates = (0.5, 0.8, 0.95)
-    judged, decided = zip(*([c.score for c in scored(model, run, GateSettings(base_rate=rate))] for rate in rates), strict=True)
+    judged, decided = zip(
+        *([c.score for c in scored(model, run, GateSettings(base_rate=rate))] for rate in rates), strict=True
+    )
     odds = [score / (1 - score) for score in judged]
     assert [one / odds[0] for one in odds] == pytest.approx([rate / (1 - rate) for rate in rates], rel=1e-3)
     assert decided == (NUMBER_MISSING,) * 3

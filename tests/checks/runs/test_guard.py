@@ -18,7 +18,9 @@ from haluagent.checks.runs.records import AgentRun, HallucinationReport, ReportC
 from haluagent.errors import ConfigError, ModelError
 
 CLAIM = ReportClaim(text="It costs 90 dollars.", score=0.5, critical=True, status="unsupported")
-CALL = ToolCallValidation(tool="get_price", args={"id": "P-777"}, status="fabricated", errors=("id: id 'P-777' comes from nowhere",))
+CALL = ToolCallValidation(
+    tool="get_price", args={"id": "P-777"}, status="fabricated", errors=("id: id 'P-777' comes from nowhere",)
+)
 
 
 def run(name: str = "r", answer: str = "It costs 90 dollars.") -> AgentRun:
@@ -46,7 +48,9 @@ def action(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return says
 
 
-def test_feedback_names_claims_and_calls_until_the_rounds_are_over(agent: HaluAgent, action: dict[str, Any], tmp_path: Path) -> None:
+def test_feedback_names_claims_and_calls_until_the_rounds_are_over(
+    agent: HaluAgent, action: dict[str, Any], tmp_path: Path
+) -> None:
     guard = Guard(agent, on_error="closed", audit=tmp_path / "log", rounds=2)
     action["action"] = "revise"
     found = [guard.check(run()) for _ in range(3)]
@@ -68,7 +72,9 @@ def test_a_refusal_reveals_nothing(agent: HaluAgent, action: dict[str, Any], ans
 
 
 @pytest.mark.parametrize(("on_error", "expected"), [("closed", "block"), ("open", "emit")])
-def test_a_detector_that_fails(agent: HaluAgent, action: dict[str, Any], tmp_path: Path, on_error: Any, expected: str) -> None:
+def test_a_detector_that_fails(
+    agent: HaluAgent, action: dict[str, Any], tmp_path: Path, on_error: Any, expected: str
+) -> None:
     action["action"] = ModelError("no endpoint")
     found = Guard(agent, on_error=on_error, audit=tmp_path / "log").check(run())
     assert (found.action, found.report, found.refusal is None) == (expected, None, expected == "emit")

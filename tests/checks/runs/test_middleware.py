@@ -11,7 +11,12 @@ from haluagent.checks.runs.records import AgentRun, HallucinationReport, Turn
 from haluagent.errors import ConfigError
 from haluagent.integrations.decorator import guarded
 
-RIGHT, WRONG, REFUSAL, FEEDBACK = "Parcel PX-1 is in Brod.", "Parcel PX-1 is in Osk.", "I cannot answer that.", "Osk is in no result."
+RIGHT, WRONG, REFUSAL, FEEDBACK = (
+    "Parcel PX-1 is in Brod.",
+    "Parcel PX-1 is in Osk.",
+    "I cannot answer that.",
+    "Osk is in no result.",
+)
 RESULT = '{"depot": "Brod"}'
 
 
@@ -26,7 +31,9 @@ class ScriptedGuard:
         self.runs.append(run)
         done = sum(one.run_id == run.run_id for one in self.runs)
         action: Any = "emit" if "Osk" not in run.answer else "revise" if done <= self.rounds else "block"
-        report = HallucinationReport(run_id=run.run_id, claims=(), tool_call_validations=(), overall_score=1, action=action)
+        report = HallucinationReport(
+            run_id=run.run_id, claims=(), tool_call_validations=(), overall_score=1, action=action
+        )
         feedback, refusal = (FEEDBACK if action == "revise" else None), (REFUSAL if action == "block" else None)
         return SimpleNamespace(report=report, action=action, feedback=feedback, refusal=refusal)
 
@@ -81,7 +88,9 @@ def test_the_guard_of_the_package_bounds_the_rounds(monkeypatch: pytest.MonkeyPa
 
     async def acheck_run(agent: Any, run: AgentRun, **options: Any) -> HallucinationReport:
         action: Any = "emit" if run.answer == RIGHT else "revise"
-        return HallucinationReport(run_id=run.run_id, claims=(), tool_call_validations=(), overall_score=1, action=action)
+        return HallucinationReport(
+            run_id=run.run_id, claims=(), tool_call_validations=(), overall_score=1, action=action
+        )
 
     monkeypatch.setattr(gate, "acheck_run", acheck_run)
     agent: Any = SimpleNamespace(wait_for=asyncio.run)
@@ -140,14 +149,17 @@ def graph(guard: Any, answers: list[str]) -> Any:
     made.add_node("tools", ToolNode([track]))
     made.add_node("guard", guard_node(guard, revise="agent", tools=[track]))
     made.add_edge(START, "agent")
-    made.add_conditional_edges("agent", lambda state: "tools" if state["messages"][-1].tool_calls else "guard", ["tools", "guard"])
+    made.add_conditional_edges(
+        "agent", lambda state: "tools" if state["messages"][-1].tool_calls else "guard", ["tools", "guard"]
+    )
     made.add_edge("tools", "agent")
     return made.compile()
 
 
 @pytest.mark.integrations
 @pytest.mark.parametrize(
-    ("answers", "shown"), [([RIGHT], RIGHT), ([WRONG, RIGHT], RIGHT), ([WRONG, WRONG, RIGHT], RIGHT), ([WRONG] * 3, REFUSAL)]
+    ("answers", "shown"),
+    [([RIGHT], RIGHT), ([WRONG, RIGHT], RIGHT), ([WRONG, WRONG, RIGHT], RIGHT), ([WRONG] * 3, REFUSAL)],
 )
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_graph_goes_on_where_the_guard_says(answers: list[str], shown: str, asynchronous: bool) -> None:
@@ -197,10 +209,14 @@ def sdk_agent(answers: list[str], **options: Any) -> Any:
             items = input if isinstance(input, list) else []
             if not any(item.get("type") == "function_call_output" for item in items):
                 arguments = json.dumps({"parcel": "PX-1"})
-                output: Any = ResponseFunctionToolCall(type="function_call", call_id="c1", name="track", arguments=arguments)
+                output: Any = ResponseFunctionToolCall(
+                    type="function_call", call_id="c1", name="track", arguments=arguments
+                )
             else:
                 text = ResponseOutputText(type="output_text", text=left.pop(0), annotations=[])
-                output = ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[text])
+                output = ResponseOutputMessage(
+                    id="m", type="message", role="assistant", status="completed", content=[text]
+                )
             return ModelResponse(output=[output], usage=Usage(), response_id=None)
 
         def stream_response(self, *args: Any, **options: Any) -> Any:
@@ -216,7 +232,8 @@ def sdk_agent(answers: list[str], **options: Any) -> Any:
 
 @pytest.mark.integrations
 @pytest.mark.parametrize(
-    ("answers", "shown"), [([RIGHT], RIGHT), ([WRONG, RIGHT], RIGHT), ([WRONG, WRONG, RIGHT], RIGHT), ([WRONG] * 3, REFUSAL)]
+    ("answers", "shown"),
+    [([RIGHT], RIGHT), ([WRONG, RIGHT], RIGHT), ([WRONG, WRONG, RIGHT], RIGHT), ([WRONG] * 3, REFUSAL)],
 )
 def test_the_loop_around_an_agent_of_the_sdk(answers: list[str], shown: str) -> None:
     from haluagent.integrations.openai_agents import RunGuardrail
@@ -225,7 +242,9 @@ def test_the_loop_around_an_agent_of_the_sdk(answers: list[str], shown: str) -> 
     check = RunGuardrail(guard)
     for number, agent in enumerate([sdk_agent(answers), sdk_agent(answers, output_guardrails=[check.output])], start=1):
         assert asyncio.run(check.run(agent, "Where is PX-1?")) == shown
-        assert [run.answer for run in guard.runs] == answers * number and len({run.run_id for run in guard.runs}) == number
+        assert [run.answer for run in guard.runs] == answers * number and len(
+            {run.run_id for run in guard.runs}
+        ) == number
     assert guard.saw_every_call_and_no_feedback()
     run = guard.runs[0]
     assert (run.system, run.turns[0].text, run.tools[0].name) == ("You track parcels.", "Where is PX-1?", "track")
@@ -244,7 +263,9 @@ def test_the_guardrail_of_the_sdk_trips_on_what_is_not_emitted_and_needs_the_hoo
         asyncio.run(Runner.run(sdk_agent([WRONG], output_guardrails=[check.output]), "Where is PX-1?", hooks=check))
     found = caught.value.guardrail_result.output.output_info
     assert (found["action"], found["refusal"], found["report"]["action"]) == ("block", REFUSAL, "block")
-    result = asyncio.run(Runner.run(sdk_agent([RIGHT], output_guardrails=[check.output]), "Where is PX-1?", hooks=check))
+    result = asyncio.run(
+        Runner.run(sdk_agent([RIGHT], output_guardrails=[check.output]), "Where is PX-1?", hooks=check)
+    )
     assert result.final_output == RIGHT
     with pytest.raises(ConfigError, match="give it to the runner too"):
         asyncio.run(Runner.run(sdk_agent([RIGHT], output_guardrails=[check.output]), "Where is PX-1?"))

@@ -63,5 +63,7 @@ def test_every_number_and_day_of_a_clean_answer_is_explained(item: dict[str, Any
 
 
 def test_what_is_changed_in_a_number_a_day_or_a_source_is_critical() -> None:
-    changed = [RUNS[item["id"]].answer for item in SET if item["kind"] in ("magnitude", "date_shift", "invented_citation")]
+    changed = [
+        RUNS[item["id"]].answer for item in SET if item["kind"] in ("magnitude", "date_shift", "invented_citation")
+    ]
     assert all(map(is_critical, changed))

@@ -54,14 +54,20 @@ class Derived:
         dated = [when for day in (*self.days, *self.asked_days) if (when := day.date())][:PAIRS]
         self.factors |= {Fraction(abs((one - other).days)) for one, other in combinations(dated, 2) if one != other}
         self.columns: dict[str, list[_Value]] = defaultdict(list)
-        self.groups: dict[tuple[str, str, str], list[_Value]] = defaultdict(list)  # a column where another has the same text
+        self.groups: dict[tuple[str, str, str], list[_Value]] = defaultdict(
+            list
+        )  # a column where another has the same text
         self.rows: dict[tuple[str, ...], list[_Value]] = defaultdict(list)
         self.values: list[_Value] = []
         self.same: dict[str, Counter[str]] = defaultdict(Counter)
         for item in evidence.fields[:2000]:
             self.same[item.key][item.text] += 1
             numbers = find_numbers(item.text) if len(item.text) < 40 else []
-            if len(numbers) == 1 and not find_days(item.text) and not re.search(r"[A-Za-z\u4e00-\u9fff]-?\d", item.text):
+            if (
+                len(numbers) == 1
+                and not find_days(item.text)
+                and not re.search(r"[A-Za-z\u4e00-\u9fff]-?\d", item.text)
+            ):
                 value = (numbers[0].value, item)
                 self.columns[item.key].append(value)
                 self.rows[item.row].append(value)
@@ -97,7 +103,7 @@ class Derived:
         return found, invented
 
     def _day(self, day: Day) -> str | None:
-        """"" where the results write it so, a line where they write it otherwise or it follows; None where it is nowhere."""
+        """ "" where the results write it so, a line where they write it otherwise or it follows; None where it is nowhere."""
         for other in (*self.days, *self.asked_days):
             if day.is_same(other):
                 return f"{other.text} = {day.text}" if other.text != day.text else ""
@@ -124,7 +130,10 @@ class Derived:
         for other in self.clocks:
             for value, item in self.values[:MOST]:
                 minutes = value * (60 if re.search(r"hour|小时", item.key, re.I) else 1)
-                if minutes.denominator == 1 and (other.minutes + minutes - clock.minutes) % (720 if clock.twice else 1440) == 0:
+                if (
+                    minutes.denominator == 1
+                    and (other.minutes + minutes - clock.minutes) % (720 if clock.twice else 1440) == 0
+                ):
                     return f"{other.text} + {item.key} {item.text} = {clock.text}"
         if re.search(r"\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|\+00:00)", self.text) or not self.clocks:
             return ""  # it may be of another time zone, or a length of time
@@ -175,7 +184,10 @@ class Derived:
         for value, item in self.values:
             for name, unit, factor in _UNITS:
                 if name.search(item.key) and unit.match(after) and matches(value / factor, number):
-                    yield f"{item.key} {item.text} = {number.text}{after.split(' ')[0] if after[:1] != ' ' else ''}", (item,)
+                    yield (
+                        f"{item.key} {item.text} = {number.text}{after.split(' ')[0] if after[:1] != ' ' else ''}",
+                        (item,),
+                    )
 
     def _of_columns(self, number: Number) -> Iterator[Note]:
         grouped = [(f"{key} ({text})", column) for (key, _, text), column in self.groups.items()]
@@ -198,8 +210,13 @@ class Derived:
                 yield from _pair(one, other, number)
                 if matches(one[0] * other[0], number):
                     yield _line(one, "×", other, number)
-            if 2 < len(row) <= PAIRS and any(matches(sum((v for v, _ in part), Fraction(0)), number) for part in _runs(row)):
-                yield f"{' + '.join(f'{item.key} {item.text}' for _, item in row)} : {number.text}", tuple(i for _, i in row)
+            if 2 < len(row) <= PAIRS and any(
+                matches(sum((v for v, _ in part), Fraction(0)), number) for part in _runs(row)
+            ):
+                yield (
+                    f"{' + '.join(f'{item.key} {item.text}' for _, item in row)} : {number.text}",
+                    tuple(i for _, i in row),
+                )
         for value, item in self.values[:MOST]:
             for factor in self.factors:
                 if matches(value * factor, number):

@@ -96,7 +96,7 @@ def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user
 
 def _is_known(citation: str, known: str) -> bool:
     """Whether the run has it. What a bracketed number stands for is not known, only what it stands beside."""
-    return _plain(citation.strip("《》“”\"「」")) in known or re.fullmatch(r"[\[【]\d{1,3}[\]】]", citation) is not None
+    return _plain(citation.strip('《》“”"「」')) in known or re.fullmatch(r"[\[【]\d{1,3}[\]】]", citation) is not None
 
 
 def _plain(text: str) -> str:
@@ -105,7 +105,14 @@ def _plain(text: str) -> str:
 
 
 async def _judged(
-    agent: HaluAgent, run: AgentRun, claims: Sequence[Claim], text: str, language: Language, settings: GateSettings, *, of_results: bool
+    agent: HaluAgent,
+    run: AgentRun,
+    claims: Sequence[Claim],
+    text: str,
+    language: Language,
+    settings: GateSettings,
+    *,
+    of_results: bool,
 ) -> tuple[list[CheckedClaim], Usage]:
     """The claims checked against one text: all share the prefix that holds it. Without a text each is Neutral, surely."""
     if not claims:
@@ -130,5 +137,9 @@ def _scored(one: CheckedClaim, evidence: EvidenceText | None, invented: bool, se
     spans = [span for place in one.citations for span in (evidence.spans(place.span) if evidence else ())]
     status = "contradicted" if one.label == "Contradiction" else settings.status(score)
     return ReportClaim(
-        text=text, evidence_spans=tuple(dict.fromkeys(spans)), score=min(1.0, max(0.0, score)), critical=critical, status=status
+        text=text,
+        evidence_spans=tuple(dict.fromkeys(spans)),
+        score=min(1.0, max(0.0, score)),
+        critical=critical,
+        status=status,
     )

@@ -20,7 +20,8 @@ _EXAMPLES = re.compile(
     re.I | re.S,
 )
 _YES = re.compile(
-    r"\W*(?:yes|yep|sure|ok(?:ay)?|correct|right|go ahead|please do|confirm(?:ed)?|是的?|好的?|可以|对的?|确认|行|没错|嗯)(?![a-z])", re.I
+    r"\W*(?:yes|yep|sure|ok(?:ay)?|correct|right|go ahead|please do|confirm(?:ed)?|是的?|好的?|可以|对的?|确认|行|没错|嗯)(?![a-z])",
+    re.I,
 )
 _CLOCK = re.compile(r"time|date|today|now|clock|calendar|日期|时间", re.I)
 CONFIRMS = 40  # characters of an answer that only says yes
@@ -75,7 +76,9 @@ def _validated(
     def found(status: Any, *errors: str) -> ToolCallValidation:
         return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=errors)
 
-    unknown = [f"{item.path or 'arguments'}: {item.kind} {item.text!r} comes from nowhere in the run" for item in invented]
+    unknown = [
+        f"{item.path or 'arguments'}: {item.kind} {item.text!r} comes from nowhere in the run" for item in invented
+    ]
     unknown = [*unknown[:MAX_ERRORS], *(["and more"] if len(unknown) > MAX_ERRORS else [])]
     if not offered:
         return found("invalid", "the run does not say which tools were offered: record them", *unknown)
@@ -113,7 +116,11 @@ def _invented(call: ToolUse, own: _Own, sources: Sources) -> Iterator[Entity]:
         if leaf.text in own.values or _is_allowed(leaf.text, own.allowed):
             continue
         for item in entities(leaf):
-            if not (_is_allowed(item.text, own.allowed) or sources.have(item, leaf.text) or own.sources.have(item, leaf.text)):
+            if not (
+                _is_allowed(item.text, own.allowed)
+                or sources.have(item, leaf.text)
+                or own.sources.have(item, leaf.text)
+            ):
                 yield item
 
 

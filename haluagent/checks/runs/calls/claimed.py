@@ -34,7 +34,8 @@ _NOT_SAID = re.compile(
 )
 _QUOTED = re.compile(r"“[^”]*”|\"[^\"\n]*\"|「[^」]*」|『[^』]*』|```.*?(?:```|\Z)|^\s*>.*$", re.S | re.M)
 _DRAFT = re.compile(
-    r"\b(?:draft|template|sample|suggested (?:reply|e-?mail|message))\b[^.\n]*:|(?:草稿|范文|模板|示例|样例)[^。\n]*[:：]", re.I
+    r"\b(?:draft|template|sample|suggested (?:reply|e-?mail|message))\b[^.\n]*:|(?:草稿|范文|模板|示例|样例)[^。\n]*[:：]",
+    re.I,
 )
 _SOURCE = (
     r"(?:\b(?:the|my|your|our)\s+)?[\w\s'’-]{0,40}?"
@@ -56,7 +57,9 @@ _FOUND = tuple(
 _HANDED_OVER = re.compile(
     r"\b(?:above|attached|provided|given|this|message|text|reasoning|math|calculation)\b|提供|上面|上述|文中|原文", re.I
 )
-_ERROR = re.compile(r"[\s{\"'\[]*(?:error|exception|traceback|failed)\b(?![\"']?\s*[:=]\s*(?:null|none|false|\"\"|0))", re.I)
+_ERROR = re.compile(
+    r"[\s{\"'\[]*(?:error|exception|traceback|failed)\b(?![\"']?\s*[:=]\s*(?:null|none|false|\"\"|0))", re.I
+)
 _YOURS = re.compile(r"\byour?\b|您|你", re.I)
 _SAYS_A_TOOL = (
     r"(?:\b(?:used|called|ran|queried|invoked|via|through|using|from|according to)\s+(?:the\s+)?[`'\"]?{0}\b"
@@ -79,15 +82,24 @@ def claimed_calls(run: AgentRun) -> Iterator[ToolCallValidation]:
             if what not in said:
                 said.add(what)
                 yield ToolCallValidation(
-                    tool=tool, args={}, status="never_called", errors=(f"the answer says {what!r}, but no call did that",)
+                    tool=tool,
+                    args={},
+                    status="never_called",
+                    errors=(f"the answer says {what!r}, but no call did that",),
                 )
 
 
-def _claimed(sentence: str, run: AgentRun, calls: Sequence[ToolUse], specs: dict[str, ToolSpec]) -> Iterator[tuple[str, str]]:
+def _claimed(
+    sentence: str, run: AgentRun, calls: Sequence[ToolUse], specs: dict[str, ToolSpec]
+) -> Iterator[tuple[str, str]]:
     """The name of the tool that would have done it ("" for none), and the words that claim it."""
     for spec in run.tools:
         named = re.escape(spec.name)
-        if spec.name in sentence and re.search(r"[_A-Z]", spec.name) and (match := re.search(_SAYS_A_TOOL.replace("{0}", named), sentence)):
+        if (
+            spec.name in sentence
+            and re.search(r"[_A-Z]", spec.name)
+            and (match := re.search(_SAYS_A_TOOL.replace("{0}", named), sentence))
+        ):
             if spec.name not in {call.tool for call in calls}:
                 yield spec.name, match[0]
             return

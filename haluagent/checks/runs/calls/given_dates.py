@@ -38,7 +38,9 @@ _DAYS = {
     -1: r"yesterday|last night|昨天|昨日|昨晚", 2: r"day after tomorrow|后天",
     -2: r"day before yesterday|前天", 3: r"大后天", -3: r"大前天",
 }  # fmt: skip
-_LENGTH = re.compile(r"\s*(?:个|full |business |more |-)?\s*(?P<unit>天|晚|夜|day|night|周|星期|礼拜|week|(?<=个)月|month|年|year)", re.I)
+_LENGTH = re.compile(
+    r"\s*(?:个|full |business |more |-)?\s*(?P<unit>天|晚|夜|day|night|周|星期|礼拜|week|(?<=个)月|month|年|year)", re.I
+)
 _HAN_LENGTH = re.compile(r"([一二两三四五六七八九十]{1,3})个?([晚夜天周年]|星期|礼拜|(?<=个)月)")
 _UNITS = {
     **dict.fromkeys(("天", "晚", "夜", "day", "night"), 1), **dict.fromkeys(("周", "星期", "礼拜", "week"), 7),
@@ -124,7 +126,9 @@ class GivenDates:
         self._end = text[-END:].lstrip(_IN_WORDS)
         self._add_today(_today(text))
         self._years.update(map(int, _YEAR.findall(text)))
-        self._yearless.update((_month(match), int(match["day"])) for pattern in _NO_YEAR for match in pattern.finditer(text))
+        self._yearless.update(
+            (_month(match), int(match["day"])) for pattern in _NO_YEAR for match in pattern.finditer(text)
+        )
         self._steps.update(step for step, wording in _DAYS.items() if re.search(wording, text, re.I))
         self._weekdays.update(number for number, _ in find_weekdays(text))
         if re.search(r"weekend|周末", text, re.I):

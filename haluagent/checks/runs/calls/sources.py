@@ -28,9 +28,15 @@ _HOST_START, _HOST_END = re.compile(r"(?<![a-z0-9-])(?<![a-z0-9]\.)"), re.compil
 _WWW, _WWW_END = re.compile(r"(?<=www\.)"), re.compile(r"(?![a-z0-9.-])")
 _PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
-FACTORS = tuple(Fraction(number) for number in (2, 7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000))
+FACTORS = tuple(
+    Fraction(number) for number in (2, 7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000)
+)
 MAX_OPERANDS = 24  # with more numbers than these, some two would make almost any third
-ABBREVIATED, HASH, PHONE = 7, 32, 7  # characters of an abbreviated hash, and of a whole one; digits of a telephone number
+ABBREVIATED, HASH, PHONE = (
+    7,
+    32,
+    7,
+)  # characters of an abbreviated hash, and of a whole one; digits of a telephone number
 
 
 class _Piece:
@@ -138,7 +144,11 @@ class Sources:
         if self._has(key) or self._has(key.rstrip("/")) or self._has(_HOME.sub("", key)):
             return True
         folder, _, name = key.rpartition("/")
-        if folder and self._has(folder) and (self._has(name) or (re.search(r"\d", name) and self._has_id(name.partition(".")[0]))):
+        if (
+            folder
+            and self._has(folder)
+            and (self._has(name) or (re.search(r"\d", name) and self._has_id(name.partition(".")[0])))
+        ):
             return True
         # In Chinese the words before a file name are not set apart from it.
         start = re.match(r"[^\x00-\x7f]+", key)
@@ -189,7 +199,8 @@ class Sources:
         if len(given) > MAX_OPERANDS:
             return False
         return any(
-            value in (one + other, abs(one - other), one * other) or (other and decimals and rounds_to(one / other, value, decimals))
+            value in (one + other, abs(one - other), one * other)
+            or (other and decimals and rounds_to(one / other, value, decimals))
             for one in given
             for other in given
         )

@@ -87,7 +87,12 @@ class Assembly:
         )  # fmt: skip
         last = self._said[-1] if self._said else None
         # A converter may have given the call that it made last its result.
-        if last is None or last.role != "assistant" or last.answered or (last.calls and last.calls[-1].result is not None):
+        if (
+            last is None
+            or last.role != "assistant"
+            or last.answered
+            or (last.calls and last.calls[-1].result is not None)
+        ):
             last = Said("assistant")
             self._said.append(last)
         call = Call(given, unique, tool, arguments, len(self._said) - 1)
@@ -104,7 +109,9 @@ class Assembly:
         call = same.first_open()
         if call is None:
             called = f"call {given!r}" if given else f"tool {tool!r}"
-            why = f"second result of {called}, which has one" if same.all else f"result of {called}, which was not called"
+            why = (
+                f"second result of {called}, which has one" if same.all else f"result of {called}, which was not called"
+            )
             raise ConfigError(f"{place} is a {why}")
         self.answer(call, text, failed)
 
@@ -125,7 +132,9 @@ class Assembly:
                 role=said.role,
                 text=said.text,
                 calls=tuple(
-                    ToolUse(id=call.id, tool=call.tool, arguments=call.arguments, result=call.result, failed=call.failed)
+                    ToolUse(
+                        id=call.id, tool=call.tool, arguments=call.arguments, result=call.result, failed=call.failed
+                    )
                     for call in said.calls
                 ),
             )
@@ -142,4 +151,6 @@ class Assembly:
         )
         if run.run_id:
             return run
-        return run.model_copy(update={"run_id": f"run-{hashlib.sha256(run.model_dump_json().encode()).hexdigest()[:16]}"})
+        return run.model_copy(
+            update={"run_id": f"run-{hashlib.sha256(run.model_dump_json().encode()).hexdigest()[:16]}"}
+        )

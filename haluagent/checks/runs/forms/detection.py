@@ -27,7 +27,9 @@ def from_detection(given: dict[str, Any]) -> AgentRun:
     return detection_run(detection)
 
 
-def detection_run(detection: Detection, *, reference: str | None = None, tools: "Iterable[Tool] | None" = None) -> AgentRun:
+def detection_run(
+    detection: Detection, *, reference: str | None = None, tools: "Iterable[Tool] | None" = None
+) -> AgentRun:
     """A detection as a run: each step is what the model thought and called, an observation its result, and the answer says
     what became of every sentence. `reference` is the one that was given, which a Detection does not keep; `tools` are those that
     were offered, the built-in ones if None."""

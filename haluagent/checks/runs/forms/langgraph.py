@@ -33,7 +33,9 @@ def from_langgraph(messages: Any, tools: Any = (), **about: Unpack[About]) -> Ag
         if not isinstance(message, dict):
             raise ConfigError(f"{place} is neither a message, nor an object, nor a pair of role and text")
         _message(made, _read(message, place), place)
-    return made.run(tools_of([_definition(tool) for tool in tools] if isinstance(tools, list | tuple) else tools), about)
+    return made.run(
+        tools_of([_definition(tool) for tool in tools] if isinstance(tools, list | tuple) else tools), about
+    )
 
 
 def _read(message: Mapping[str, Any], place: str) -> dict[str, Any]:

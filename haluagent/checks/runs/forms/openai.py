@@ -81,7 +81,9 @@ def response_item(made: Assembly, item: dict[str, Any], place: str) -> None:
         arguments = arguments_of(item.get("arguments", item.get("input")))
         made.call(name_of(item, "call_id", place), name_of(item, "name", place), arguments)
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        made.result(name_of(item, "call_id", place), text_of(item.get("output")), item.get("status") == "incomplete", place)
+        made.result(
+            name_of(item, "call_id", place), text_of(item.get("output")), item.get("status") == "incomplete", place
+        )
     elif kind == "mcp_call":
         call = made.call(name_of(item, "id", place), name_of(item, "name", place), arguments_of(item.get("arguments")))
         error, output = item.get("error"), item.get("output")

@@ -14,7 +14,11 @@ from haluagent.checks.runs.forms.plain import arguments_of, dump, load, name_of,
 from haluagent.checks.runs.records import AgentRun
 from haluagent.errors import ConfigError
 
-CONTENT = {"conversation": "gen_ai.conversation.id", "input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
+CONTENT = {
+    "conversation": "gen_ai.conversation.id",
+    "input": "gen_ai.input.messages",
+    "output": "gen_ai.output.messages",
+}
 
 
 class Span(NamedTuple):
@@ -39,13 +43,17 @@ def from_otel(spans: Any, **about: Unpack[About]) -> AgentRun:
     """The run in the spans of one trace: OTLP's JSON, a list of spans of it, or spans of the Python SDK (objects, or what
     their `to_json` says), in any order. The last answer of the model is the answer; a tool's span gives the result where no
     message does, and says whether it failed. Raises ConfigError that names the span, and where none has messages."""
-    found = sorted((_span(span, f"spans[{number}]") for number, span in enumerate(_listed(spans))), key=lambda span: span.start)
+    found = sorted(
+        (_span(span, f"spans[{number}]") for number, span in enumerate(_listed(spans))), key=lambda span: span.start
+    )
     traces = sorted({span.trace for span in found if span.trace})
     if len(traces) > 1:
         raise ConfigError(f"the spans are of {len(traces)} traces: give those of one")
     inference = [span for span in found if _operation(span) != "execute_tool" and _has_messages(span)]
     # The span of an agent says again what those of its model say.
-    asked = {span.place for span in inference if _operation(span) != "invoke_agent"} or {span.place for span in inference}
+    asked = {span.place for span in inference if _operation(span) != "invoke_agent"} or {
+        span.place for span in inference
+    }
     if not asked:
         raise ConfigError(
             "no span has gen_ai.input.messages or gen_ai.output.messages: have the instrumentation record the content of messages"

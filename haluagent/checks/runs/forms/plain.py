@@ -139,7 +139,10 @@ def tool_of(definition: Any, place: str) -> ToolSpec:
         raise ConfigError(f"{place}, {name}: `allowed` is not a list of texts")
     description = fields.get("description")
     return ToolSpec(
-        name=name, description=description if isinstance(description, str) else "", parameters=schema, allowed=tuple(allowed)
+        name=name,
+        description=description if isinstance(description, str) else "",
+        parameters=schema,
+        allowed=tuple(allowed),
     )
 
 

@@ -102,7 +102,9 @@ def parse(given: Any, place: str = "the run") -> AgentRun:
 def schema(record: type[Record] = HallucinationReport) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a report, or of another record. The package has those of a report and of a run as files:
     runs/hallucination-report.schema.json and runs/agent-run.schema.json."""
-    mode: Literal["validation", "serialization"] = "validation" if record is AgentRun else "serialization"  # a report has all of its fields
+    mode: Literal["validation", "serialization"] = (
+        "validation" if record is AgentRun else "serialization"
+    )  # a report has all of its fields
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **record.model_json_schema(mode=mode)}
 
 
@@ -135,4 +137,6 @@ def _check(run: AgentRun, place: str) -> None:
             raise ConfigError(f"{place}: turns[{number}] is the user's, and only the model makes calls")
         for at, call in enumerate(turn.calls):
             if call.failed and call.result is None:
-                raise ConfigError(f"{place}: turns[{number}].calls[{at}] failed without a result: give the error as its result")
+                raise ConfigError(
+                    f"{place}: turns[{number}].calls[{at}] failed without a result: give the error as its result"
+                )
