@@ -1,7 +1,7 @@
 PYTHON ?= python3
 DEMO := .venv
 TEST := .venv-test
-SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py haluagent/*/*/*.py haluagent/bench/report.* haluagent/server/page/* tools/*.py prompts/*.py prompts/*.jinja2 sandbox/*.py)
+SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py haluagent/*/*/*.py haluagent/*/*/*/*.py haluagent/bench/report/report.* haluagent/server/page/* tools/*.py tools/*/*.py prompts/*.py prompts/*/*.jinja2 sandbox/*.py sandbox/*/*.py)
 
 # Tests with real parts run where the part is set up; a variable set to 1 demands them, any other value leaves them out.
 HALUAGENT_TEST_ENGINE ?= 1

@@ -5,9 +5,20 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, cast
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from haluagent.protocols import Message, Role
+
+FOLDERS = (
+    "agent",
+    "judging",
+    "tools",
+    "claims",
+    "faithfulness",
+    "runs",
+    "reliability",
+    "bench",
+)  # no name is in two of them
 
 _TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
 
@@ -24,7 +35,7 @@ def fence(text: str) -> str:
 def environment() -> Environment:
     """The one template environment: a variable that is missing is an error."""
     environment = Environment(
-        loader=PackageLoader("haluagent.prompts", "."),
+        loader=ChoiceLoader([PackageLoader("haluagent.prompts", folder) for folder in FOLDERS]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
-
 from haluagent.errors import ConfigError
+from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
 from haluagent.types import Language, Record
 
 if TYPE_CHECKING:

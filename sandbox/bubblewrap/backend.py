@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from haluagent.errors import ConfigError, SandboxError
+from haluagent.protocols import Outcome
 from haluagent.sandbox import seccomp
 from haluagent.sandbox.bubblewrap import cgroups
 from haluagent.sandbox.limits import Limits
@@ -19,9 +21,6 @@ from haluagent.sandbox.worker import processes
 from haluagent.sandbox.worker.exchange import ENVIRONMENT, STARTUP_SECONDS, command, exit_reason, wait_until_ready
 from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
 from haluagent.sandbox.worker.streams import STDERR, STDOUT
-
-from haluagent.errors import ConfigError, SandboxError
-from haluagent.protocols import Outcome
 
 NOBODY = 65534
 # From this Linux on, the limit on a user's processes counts each user namespace by itself.

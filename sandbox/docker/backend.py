@@ -5,14 +5,13 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from haluagent.errors import ConfigError, SandboxError
 from haluagent.sandbox import owner, seccomp
 from haluagent.sandbox.docker.container import Container
 from haluagent.sandbox.docker.engine import LABEL, connect, explained, image_name, remove, remove_orphans
 from haluagent.sandbox.limits import Limits
 from haluagent.sandbox.worker.exchange import ENVIRONMENT, Worker, command, wait_until_ready
 from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
-
-from haluagent.errors import ConfigError, SandboxError
 
 if TYPE_CHECKING:
     from docker import APIClient

@@ -14,10 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from haluagent.errors import ConfigError, SandboxError
 from haluagent.sandbox.docker.backend import DockerSandbox
 from haluagent.sandbox.docker.engine import connect, explained, image_name
-
-from haluagent.errors import ConfigError, SandboxError
 
 DEFAULT_BASE = "python:3.11-slim"
 DEBOOTSTRAP_BASE = "haluagent-base:debootstrap"

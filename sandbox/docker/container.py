@@ -6,12 +6,11 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
+from haluagent.errors import SandboxError
+from haluagent.protocols import Outcome
 from haluagent.sandbox.docker.engine import explained, remove
 from haluagent.sandbox.worker.exchange import exit_reason
 from haluagent.sandbox.worker.streams import STDERR, STDOUT
-
-from haluagent.errors import SandboxError
-from haluagent.protocols import Outcome
 
 if TYPE_CHECKING:
     from docker import APIClient

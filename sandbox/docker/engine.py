@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from haluagent.sandbox import owner
-
 from haluagent.errors import SandboxError
+from haluagent.sandbox import owner
 
 if TYPE_CHECKING:
     from docker import APIClient

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Protocol, cast, get_args
 
-from haluagent.sandbox.limits import Limits
-from haluagent.sandbox.worker.streams import STDERR, STDOUT, Streams
-
 from haluagent.errors import SandboxError
 from haluagent.protocols import Execution, Outcome
+from haluagent.sandbox.limits import Limits
+from haluagent.sandbox.worker.streams import STDERR, STDOUT, Streams
 
 # Of a program. Libraries for numbers would start a thread for each processor that they see.
 ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}

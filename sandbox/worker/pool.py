@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from haluagent.sandbox.worker.exchange import Worker
-
 from haluagent.errors import SandboxError
+from haluagent.sandbox.worker.exchange import Worker
 
 logger = logging.getLogger(__name__)
 

@@ -9,12 +9,11 @@ import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 
+from haluagent.errors import SandboxError
+from haluagent.protocols import Execution
 from haluagent.sandbox.limits import Limits
 from haluagent.sandbox.worker.exchange import Worker, execute
 from haluagent.sandbox.worker.pool import Pool
-
-from haluagent.errors import SandboxError
-from haluagent.protocols import Execution
 
 MAX_CODE = 2**20
 # Workers that are kept ready: about 10 MiB of memory each.

@@ -10,12 +10,12 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from haluagent.sandbox.worker.limited import Worker
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from haluagent.arithmetic.expressions import evaluate, same, solve
 from haluagent.errors import ToolError
+from haluagent.sandbox.worker.limited import Worker
 
 
 @pytest.mark.parametrize(

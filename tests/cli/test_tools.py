@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import haluagent.tools
 import pytest
 from fake_agent import DEMOS, lookup
 
 import haluagent.tooling.demo_runs
 import haluagent.tooling.services
+import haluagent.tools
 from haluagent.cli import main as cli
 from haluagent.errors import ConfigError, ModelError, SandboxError, SearchError, ToolError
 from haluagent.protocols import Services

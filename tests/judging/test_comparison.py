@@ -7,11 +7,11 @@ from itertools import product
 from typing import Any
 
 import pytest
-from haluagent.tools.match import match
 
 from haluagent.judging.probabilities import UNCALIBRATED
 from haluagent.models.calibration import EMBEDDED
 from haluagent.protocols import Choice, Message, ToolContext
+from haluagent.tools.match import match
 from haluagent.types import Language, ToolResult
 
 ELBE = "The Elbe rises in the Giant Mountains of the Czech Republic. It flows into the North Sea near Cuxhaven."

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from haluagent.tools.code_interpreter.tool import code_interpreter
-from haluagent.tools.web_search import web_search
 
 from haluagent.judging.comparison import judge
 from haluagent.judging.instructions import without_orders
 from haluagent.protocols import SearchResult, ToolContext
+from haluagent.tools.code_interpreter.tool import code_interpreter
+from haluagent.tools.web_search import web_search
 from haluagent.types import Language, ToolResult
 
 PAIRS: dict[Language, tuple[str, str, str, str]] = {

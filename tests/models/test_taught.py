@@ -4,9 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from haluagent.tools import default_registry
-from haluagent.tools.calculator.answer_check import check_answer
-from haluagent.tools.translate.comparison import Pair, likeness
 
 from haluagent import HaluAgent
 from haluagent.detection.check_worthiness import is_claim
@@ -18,6 +15,9 @@ from haluagent.judging.judge import Source, ask
 from haluagent.models.calibration import EMBEDDED, TAUGHT, Calibration
 from haluagent.protocols import SearchResult
 from haluagent.text.segment import split
+from haluagent.tools import default_registry
+from haluagent.tools.calculator.answer_check import check_answer
+from haluagent.tools.translate.comparison import Pair, likeness
 from haluagent.types import Language
 
 TOWER = "The tower stands in Bergen, near the sea."

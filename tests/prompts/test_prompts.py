@@ -3,14 +3,19 @@
 from importlib.resources import files
 
 import pytest
-from haluagent.prompts import conversation, environment, fence, render
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError, meta
 
-PATHS = [path for path in files("haluagent.prompts").iterdir() if path.name.endswith(".jinja2")]
+from haluagent.prompts import FOLDERS, conversation, environment, fence, render
+
+PATHS = [path for folder in FOLDERS for path in files("haluagent.prompts").joinpath(folder).iterdir()]
 TEMPLATES = {path.name: path.read_text("utf-8") for path in PATHS}
 NAMES = sorted({name.split(".")[0] for name in TEMPLATES})
+
+
+def test_no_two_folders_have_a_prompt_of_one_name() -> None:
+    assert len(PATHS) == len(TEMPLATES) == 2 * len(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,6 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
+
+from haluagent.cli.sandbox import app
+from haluagent.errors import ConfigError, SandboxError
+from haluagent.protocols import Execution, Outcome, Sandbox
 from haluagent.sandbox import owner
 from haluagent.sandbox.bubblewrap.backend import BubblewrapSandbox
 from haluagent.sandbox.docker.backend import DockerSandbox
@@ -26,11 +31,6 @@ from haluagent.sandbox.limits import MIB, Limits
 from haluagent.sandbox.worker import processes
 from haluagent.sandbox.worker.exchange import Worker
 from haluagent.sandbox.worker.pooled import PooledSandbox
-from typer.testing import CliRunner
-
-from haluagent.cli.sandbox import app
-from haluagent.errors import ConfigError, SandboxError
-from haluagent.protocols import Execution, Outcome, Sandbox
 
 KINDS: dict[str, type[PooledSandbox]] = {"docker": DockerSandbox, "bubblewrap": BubblewrapSandbox}
 BACKENDS = [pytest.param(name, marks=getattr(pytest.mark, name)) for name in KINDS]

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from haluagent.sandbox import owner
 from haluagent.sandbox.bubblewrap import cgroups
 from haluagent.sandbox.limits import MIB, Limits

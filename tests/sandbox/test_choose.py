@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from haluagent.sandbox import choose
 
 from haluagent.errors import ConfigError
+from haluagent.sandbox import choose
 
 
 @pytest.fixture

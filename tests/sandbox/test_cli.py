@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from haluagent.sandbox import choose
-from haluagent.sandbox.docker import build as builder
 from typer.testing import CliRunner
 
 from haluagent.cli.sandbox import app
 from haluagent.errors import ConfigError
 from haluagent.protocols import Execution, Outcome
+from haluagent.sandbox import choose
+from haluagent.sandbox.docker import build as builder
 
 
 class Told:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from haluagent.errors import ConfigError, SandboxError
 from haluagent.sandbox import choose, owner
 from haluagent.sandbox.docker.backend import DockerSandbox
 from haluagent.sandbox.docker.engine import connect, remove
-
-from haluagent.errors import ConfigError, SandboxError
 
 INFO = {
     "ServerVersion": "20.10",

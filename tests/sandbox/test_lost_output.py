@@ -1,12 +1,12 @@
 """An engine may lose the end of what a sandbox writes. Such a run must not pass for one that went well."""
 
 import pytest
-from haluagent.sandbox.limits import Limits
-from haluagent.sandbox.worker.exchange import execute, exit_reason
-from haluagent.sandbox.worker.streams import STDERR, STDOUT
 
 from haluagent.errors import SandboxError
 from haluagent.protocols import Execution, Outcome
+from haluagent.sandbox.limits import Limits
+from haluagent.sandbox.worker.exchange import execute, exit_reason
+from haluagent.sandbox.worker.streams import STDERR, STDOUT
 
 PRINTED, REPORT = b"90\n", b"ok\0\0\0"
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from haluagent.sandbox.worker.pool import Pool
 
 from haluagent.errors import SandboxError
 from haluagent.protocols import Outcome
+from haluagent.sandbox.worker.pool import Pool
 
 
 class Fake:

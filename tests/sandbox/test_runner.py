@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from haluagent.sandbox.limits import MIB, Limits
-from haluagent.sandbox.worker.exchange import clip, command, execute, exit_reason, wait_until_ready
 
 from haluagent.errors import SandboxError
 from haluagent.protocols import Execution, Outcome
+from haluagent.sandbox.limits import MIB, Limits
+from haluagent.sandbox.worker.exchange import clip, command, execute, exit_reason, wait_until_ready
 
 Run = Callable[..., Execution]
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from haluagent.sandbox import seccomp
 from haluagent.sandbox.worker.exchange import command
 

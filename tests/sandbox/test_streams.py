@@ -1,8 +1,9 @@
 """The program's output, told apart from the runner's, wherever the pieces are cut."""
 
-from haluagent.sandbox.worker.streams import STDERR, STDOUT, Streams
 from hypothesis import given
 from hypothesis import strategies as st
+
+from haluagent.sandbox.worker.streams import STDERR, STDOUT, Streams
 
 NONCE = b"0123456789abcdef"
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from haluagent.tools import default_registry
 
 from haluagent import Demo, Sentence, ToolContext, ToolResult, tool
 from haluagent.errors import FormatError
 from haluagent.tooling.provenance import check_provenance
+from haluagent.tools import default_registry
 from haluagent.types import ToolCall
 
 QUESTION = "Who wrote the report CVE-2021-44228, and when did the 12 labs publish “Open doors for all”?"

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
-from haluagent.tools import default_registry
 
 from haluagent.errors import ConfigError, FormatError, ModelError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.tooling.definition import tool
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.tool import Demo, Tool
+from haluagent.tools import default_registry
 from haluagent.types import Sentence, ToolCall, ToolResult
 
 DESCRIPTION = {"en": "does it", "zh": "做这件事"}

@@ -1,12 +1,12 @@
 """The wire format: what the grammar allows the parser reads back, and what a model writes freely is still understood."""
 
 import pytest
-from haluagent.tools import default_registry
 from hypothesis import given
 from hypothesis import strategies as st
 
 from haluagent.errors import FormatError
 from haluagent.tooling import turn_format
+from haluagent.tools import default_registry
 from haluagent.types import ToolCall
 
 TEXT = st.text(min_size=1, max_size=40).filter(lambda text: "\n" not in text and "\r" not in text)

@@ -7,8 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from haluagent.tools.calculator import answer_check
-from haluagent.tools.calculator.answer_check import FORMULA, SAMPLES, TEMPERATURES, Look, _probability, check_answer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +14,8 @@ from haluagent.errors import ToolError
 from haluagent.models.calibration import EMBEDDED, Calibration
 from haluagent.protocols import Generation, Message
 from haluagent.text.numbers import find_numbers
+from haluagent.tools.calculator import answer_check
+from haluagent.tools.calculator.answer_check import FORMULA, SAMPLES, TEMPERATURES, Look, _probability, check_answer
 from haluagent.types import Language, ToolResult
 
 BOTTLES = "A crate holds 15 bottles. How many bottles are in 6 crates?"

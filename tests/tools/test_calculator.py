@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from haluagent.tools.calculator.tool import calculator, final_answer, is_problem, stated_results
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.tooling.registry import Registry
+from haluagent.tools.calculator.tool import calculator, final_answer, is_problem, stated_results
 from haluagent.types import Language, Sentence, ToolCall, ToolResult
 
 BOTTLES = "A crate holds 15 bottles. How many bottles are in 6 crates?"

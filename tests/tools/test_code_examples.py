@@ -1,6 +1,7 @@
 """Reading examples: what a text says of calls, and what cannot be read."""
 
 import pytest
+
 from haluagent.tools.code_interpreter.examples import calls
 from haluagent.tools.code_interpreter.samples import given_values, samples
 from haluagent.tools.code_interpreter.sessions import sessions

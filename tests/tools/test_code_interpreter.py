@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from haluagent.tools.code_interpreter.tool import code_interpreter
 
 from haluagent.protocols import Sandbox, ToolContext
 from haluagent.text.language import HAN
 from haluagent.text.segment import split
 from haluagent.tooling.tool import Demo
+from haluagent.tools.code_interpreter.tool import code_interpreter
 from haluagent.types import Language, ToolResult
 
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 
 import pytest
-from haluagent.tools.code_interpreter.tool import MAX_BLOCKS, MAX_VERSIONS, code_interpreter
-from haluagent.tools.code_interpreter.words import REASONS, TEXTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +13,8 @@ from haluagent.errors import SandboxError, ToolError
 from haluagent.protocols import Execution, ToolContext
 from haluagent.text.code_blocks import find
 from haluagent.tooling.registry import Registry
+from haluagent.tools.code_interpreter.tool import MAX_BLOCKS, MAX_VERSIONS, code_interpreter
+from haluagent.tools.code_interpreter.words import REASONS, TEXTS
 from haluagent.types import Language, ToolCall, ToolResult
 
 ADD = "def add(a, b):\n    return a + b"

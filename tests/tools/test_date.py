@@ -7,13 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from haluagent.tools.date import date
 from hypothesis import given
 from hypothesis import strategies as st
 
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.text.dates import find_dates
+from haluagent.tools.date import date
 from haluagent.types import Language, Sentence, ToolResult
 
 FEBRUARY = "How many days are there from 2020-02-01 to 2020-03-01?"

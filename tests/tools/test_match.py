@@ -8,7 +8,6 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from haluagent.tools.match import match
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows
 from haluagent.models.calibration import EMBEDDED
 from haluagent.protocols import Message, ToolContext
+from haluagent.tools.match import match
 from haluagent.types import Language, ToolResult
 
 ELBE = "The Elbe rises in the Giant Mountains of the Czech Republic. It flows into the North Sea near Cuxhaven."

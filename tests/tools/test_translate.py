@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from haluagent.tools.translate.comparison import ModelTranslator, overlap
-from haluagent.tools.translate.tool import one_of, translate
 
 from haluagent.errors import ModelError, ToolError
 from haluagent.protocols import Message, ToolContext
 from haluagent.tooling.registry import Registry
+from haluagent.tools.translate.comparison import ModelTranslator, overlap
+from haluagent.tools.translate.tool import one_of, translate
 from haluagent.types import ToolCall, ToolResult
 
 MakeContext = Callable[..., ToolContext]

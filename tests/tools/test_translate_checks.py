@@ -1,6 +1,7 @@
 """Faults of a translation that need no judgement."""
 
 import pytest
+
 from haluagent.tools.translate.checks import fault
 
 # text, its translation, the language it should be in, the fault

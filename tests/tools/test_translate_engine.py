@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from haluagent.tools.translate.tool import translate
 
 from haluagent.tooling.registry import Registry
+from haluagent.tools.translate.tool import translate
 from haluagent.types import ToolCall, ToolResult
 
 pytestmark = pytest.mark.engine

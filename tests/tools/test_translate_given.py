@@ -1,6 +1,7 @@
 """The translation inside a response, and sentences that state one."""
 
 import pytest
+
 from haluagent.tools.translate.claim import translation_claim
 from haluagent.tools.translate.given import given_translation
 

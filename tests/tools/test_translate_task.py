@@ -3,6 +3,7 @@
 import time
 
 import pytest
+
 from haluagent.tools.translate.languages import code_of, guess, name_of
 from haluagent.tools.translate.task import translation_task
 

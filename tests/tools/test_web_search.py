@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from haluagent.tools.web_search import READ, web_search
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
 from haluagent.protocols import Message, SearchResult, ToolContext
+from haluagent.tools.web_search import READ, web_search
 from haluagent.types import Language, ToolResult
 
 ELBE = "The Elbe rises in the Czech Republic. Dresden lies on the Elbe."

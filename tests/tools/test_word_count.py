@@ -4,12 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from haluagent.tools.word_count import count, length_requirement, word_count
 from hypothesis import given
 from hypothesis import strategies as st
 
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
+from haluagent.tools.word_count import count, length_requirement, word_count
 from haluagent.types import Language, Sentence, ToolResult
 
 

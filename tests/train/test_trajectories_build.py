@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haluagent.tools import default_registry
 
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models import EmbeddedModel, OpenAIModel
 from haluagent.protocols import Choice, Generation, Message
+from haluagent.tools import default_registry
 from haluagent.train.trajectories.build import Teacher, build, gold_teacher, model_teacher
 from haluagent.train.trajectories.filter import failing, keep
 from haluagent.train.trajectories.gold import GoldTeacher

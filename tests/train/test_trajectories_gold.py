@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haluagent.tools import default_registry
 
 from haluagent import HaluAgent
 from haluagent.search.index.local import LocalIndex
+from haluagent.tools import default_registry
 from haluagent.train.trajectories.arithmetic import PLANS
 from haluagent.train.trajectories.build import gold_teacher, run
 from haluagent.train.trajectories.filter import failing

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from haluagent.prompts import conversation
 
+from haluagent.prompts import conversation
 from haluagent.protocols import Message
 from haluagent.train.trajectories.hints import Hinted
 from haluagent.train.trajectories.recorder import Recorder, target

@@ -8,9 +8,9 @@ from typing import Any
 
 import made_sets
 import pytest
-from haluagent.tools import default_registry
 
 from haluagent.errors import ConfigError
+from haluagent.tools import default_registry
 from haluagent.train.trajectories import sources
 from haluagent.train.trajectories.build import build, gold_teacher
 from haluagent.train.trajectories.filter import keep

@@ -10,12 +10,11 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from haluagent.prompts import conversation
-
 from haluagent.arithmetic.expressions import evaluate
 from haluagent.arithmetic.results import final_answer
 from haluagent.errors import ToolError
 from haluagent.models.calibration import ProblemCurve, calibration_of
+from haluagent.prompts import conversation
 from haluagent.protocols import ToolContext
 from haluagent.text.numbers import Number, find_numbers, matches, show
 from haluagent.text.windows import clip

@@ -4,8 +4,6 @@ import asyncio
 import re
 from fractions import Fraction
 
-from haluagent.tools.calculator.answer_check import check_answer
-
 from haluagent.arithmetic.equations import Equation, find_equations
 from haluagent.arithmetic.expressions import Value, evaluate, solve
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
@@ -20,6 +18,7 @@ from haluagent.text.numbers import Number, find_numbers, matches, show
 from haluagent.text.words import words as content_words
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
+from haluagent.tools.calculator.answer_check import check_answer
 from haluagent.types import Evidence, Label, Language, Sentence, Span, ToolResult
 
 __all__ = ["calculator", "final_answer", "stated_results"]

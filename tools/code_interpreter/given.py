@@ -5,9 +5,8 @@ import builtins
 import typing
 from collections.abc import Iterator, Sequence
 
-from haluagent.tools.code_interpreter.parts import IMPORTS, CodeLine, Function, Part, is_stub, make_part, names_bound
-
 from haluagent.text.code_blocks import find
+from haluagent.tools.code_interpreter.parts import IMPORTS, CodeLine, Function, Part, is_stub, make_part, names_bound
 
 
 def context_parts(question: str) -> list[Part]:

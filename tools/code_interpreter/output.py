@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from haluagent.text.code_blocks import CodeBlock
 from haluagent.tools.code_interpreter.examples import literal_at
 from haluagent.tools.code_interpreter.parts import Part
 from haluagent.tools.code_interpreter.program import is_main_guard
-
-from haluagent.text.code_blocks import CodeBlock
 from haluagent.types import Span
 
 MAX_GAP = 200  # characters between code and what is said of its output

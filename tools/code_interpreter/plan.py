@@ -5,6 +5,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from haluagent.text.code_blocks import CodeBlock
+from haluagent.text.code_classifier import parse
 from haluagent.tools.code_interpreter.examples import Example, called, calls
 from haluagent.tools.code_interpreter.output import Stated, stated_outputs
 from haluagent.tools.code_interpreter.parts import CodeLine, Function, Part, is_stub
@@ -12,9 +14,6 @@ from haluagent.tools.code_interpreter.program import Program, tested, whole
 from haluagent.tools.code_interpreter.samples import Sample, as_example, given_values, samples
 from haluagent.tools.code_interpreter.sessions import sessions
 from haluagent.tools.code_interpreter.tests import counted, is_test_function, takes, tests_alone, uncalled
-
-from haluagent.text.code_blocks import CodeBlock
-from haluagent.text.code_classifier import parse
 
 _READS_INPUT = re.compile(r"\binput\(|\bsys\.stdin\b")
 _READS_OTHERWISE = re.compile(r"\bopen\(0|/dev/stdin|\bos\.read\(|\bfileinput\b")  # cannot be given anything

@@ -11,7 +11,6 @@ from typing import TypeGuard
 
 from haluagent.tools.code_interpreter.parts import CodeLine, Function, Part, outside_functions
 from haluagent.tools.code_interpreter.tests import counted
-
 from haluagent.types import Span
 
 END = 0  # the place of the mark at the end of a program

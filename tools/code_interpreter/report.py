@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from haluagent.protocols import ToolContext
 from haluagent.tools.code_interpreter.examples import Example, calls
 from haluagent.tools.code_interpreter.plan import Plan
 from haluagent.tools.code_interpreter.run import SECONDS, Result
 from haluagent.tools.code_interpreter.verdict import LIMITS, SURROUNDINGS, WRONG
 from haluagent.tools.code_interpreter.words import COUNTS, DETAILS_ZH, REASONS, TEXTS
-
-from haluagent.protocols import ToolContext
 from haluagent.types import Evidence, Label, Span, ToolResult
 
 BY_QUESTION = 0.9  # the question's examples decide

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from haluagent.protocols import Sandbox, ToolContext
 from haluagent.tools.code_interpreter.examples import Example
 from haluagent.tools.code_interpreter.output import MAX_GAP, agrees
 from haluagent.tools.code_interpreter.parts import Part
@@ -13,8 +14,6 @@ from haluagent.tools.code_interpreter.plan import Plan, Tests
 from haluagent.tools.code_interpreter.program import Program
 from haluagent.tools.code_interpreter.samples import Sample
 from haluagent.tools.code_interpreter.verdict import LIMITS, Finding, judge
-
-from haluagent.protocols import Sandbox, ToolContext
 
 SECONDS = 10.0
 MAX_EXPECTED = 5  # exceptions that a program shows on purpose

@@ -4,11 +4,10 @@ import ast
 import re
 from dataclasses import dataclass
 
+from haluagent.text.code_classifier import parse
 from haluagent.tools.code_interpreter.examples import Example, literal_at
 from haluagent.tools.code_interpreter.parts import Function
 from haluagent.tools.code_interpreter.tests import takes
-
-from haluagent.text.code_classifier import parse
 from haluagent.types import Span
 
 _WHICH = r"\s*\d*\s*"

@@ -5,9 +5,8 @@ import re
 from collections.abc import Collection
 from itertools import pairwise
 
-from haluagent.tools.code_interpreter.examples import MAX_EXAMPLES, Example, unknown_names
-
 from haluagent.text.code_classifier import parse
+from haluagent.tools.code_interpreter.examples import MAX_EXAMPLES, Example, unknown_names
 
 _PROMPT = re.compile(r"^[ \t]*(?:[>*-] [ \t]*)?>>> ?(?P<code>.*)$")
 _CONTINUED = re.compile(r"^[ \t]*(?:> [ \t]*)?\.\.\.(?: (?P<code>.*))?$")

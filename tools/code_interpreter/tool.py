@@ -2,7 +2,12 @@
 
 import asyncio
 
+from haluagent.errors import NoSandbox
+from haluagent.protocols import ToolContext
 from haluagent.sandbox.choose import advice
+from haluagent.text.code_blocks import find
+from haluagent.tooling.definition import tool
+from haluagent.tooling.tool import Demo
 from haluagent.tools.code_interpreter.given import completed, context_parts, needed
 from haluagent.tools.code_interpreter.output import is_output
 from haluagent.tools.code_interpreter.parts import is_excerpt, make_part, returns_outside
@@ -10,12 +15,6 @@ from haluagent.tools.code_interpreter.plan import Plan, make_plan
 from haluagent.tools.code_interpreter.report import combined, report, say
 from haluagent.tools.code_interpreter.run import run_plan
 from haluagent.tools.code_interpreter.versions import versions
-
-from haluagent.errors import NoSandbox
-from haluagent.protocols import ToolContext
-from haluagent.text.code_blocks import find
-from haluagent.tooling.definition import tool
-from haluagent.tooling.tool import Demo
 from haluagent.types import Sentence, Span, ToolResult
 
 MAX_BLOCKS = 50

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from haluagent.protocols import Execution, ToolContext
 from haluagent.tools.code_interpreter.parts import Function, Part
 from haluagent.tools.code_interpreter.program import Program
-
-from haluagent.protocols import Execution, ToolContext
 from haluagent.types import Span
 
 Cause = Literal[

@@ -1,7 +1,6 @@
 """What the code interpreter says, in both languages."""
 
 from haluagent.tools.code_interpreter.verdict import Cause
-
 from haluagent.types import Language
 
 TEXTS: dict[str, dict[Language, str]] = {

@@ -3,9 +3,8 @@
 
 import re
 
-from haluagent.tools.translate.languages import CHINESE_NAMES, SHORT_NAMES
-
 from haluagent.text.plain import words
+from haluagent.tools.translate.languages import CHINESE_NAMES, SHORT_NAMES
 
 NAME = f"(?:{CHINESE_NAMES})"
 _SHORT = f"[{''.join(SHORT_NAMES)}]"

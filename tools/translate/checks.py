@@ -5,9 +5,8 @@ import unicodedata
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from haluagent.tools.translate.languages import differs
-
 from haluagent.text.numbers import find_numbers
+from haluagent.tools.translate.languages import differs
 
 Kind = Literal["empty", "copy", "language", "numbers", "repeated"]
 

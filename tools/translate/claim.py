@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 from haluagent.tools.translate.languages import CHINESE_NAMES, ENGLISH_NAMES, code_of, guess, scripts, share_written
-
 from haluagent.types import Span
 
 _ZH, _EN = f"(?:{CHINESE_NAMES})", f"(?:{ENGLISH_NAMES})"

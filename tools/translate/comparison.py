@@ -10,15 +10,14 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple, get_args
 
-from haluagent.prompts import conversation
-from haluagent.tools.translate.given import given_translation
-from haluagent.tools.translate.languages import name_of
-
 from haluagent.errors import ToolError
 from haluagent.judging.judge import in_both_orders
 from haluagent.judging.probabilities import UNCALIBRATED, log_odds
 from haluagent.models.calibration import calibration_of
+from haluagent.prompts import conversation
 from haluagent.protocols import Model, Translator
+from haluagent.tools.translate.given import given_translation
+from haluagent.tools.translate.languages import name_of
 from haluagent.types import Language
 
 MAX_TOKENS = 600

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 from haluagent.tools.translate.languages import CHINESE_NAMES, ENGLISH_NAMES, share_written
-
 from haluagent.types import Span
 
 _ZH, _EN = f"(?:{CHINESE_NAMES})", f"(?:{ENGLISH_NAMES})"

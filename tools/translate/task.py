@@ -11,7 +11,6 @@ from functools import lru_cache
 from haluagent.tools.translate import asked_en as en
 from haluagent.tools.translate import asked_zh as zh
 from haluagent.tools.translate.languages import SHORT_NAMES, code_of, guess, scripts
-
 from haluagent.types import Span
 
 LONG = 2000  # characters: of a longer question, only an instruction before or after the text is looked for

@@ -2,13 +2,6 @@
 
 from dataclasses import dataclass
 
-from haluagent.tools.translate.checks import Fault, fault
-from haluagent.tools.translate.claim import translation_claim
-from haluagent.tools.translate.comparison import ModelTranslator, Pair, in_one_language, likeness
-from haluagent.tools.translate.given import given_translation
-from haluagent.tools.translate.languages import guess, name_of, share_written
-from haluagent.tools.translate.task import TranslationTask, translation_task
-
 from haluagent.errors import ToolError
 from haluagent.judging.instructions import orders
 from haluagent.protocols import ToolContext, Translator
@@ -16,6 +9,12 @@ from haluagent.text.segment import split
 from haluagent.text.windows import clip
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
+from haluagent.tools.translate.checks import Fault, fault
+from haluagent.tools.translate.claim import translation_claim
+from haluagent.tools.translate.comparison import ModelTranslator, Pair, in_one_language, likeness
+from haluagent.tools.translate.given import given_translation
+from haluagent.tools.translate.languages import guess, name_of, share_written
+from haluagent.tools.translate.task import TranslationTask, translation_task
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 SUPPORTED, CONTRADICTED = 0.6, 0.4  # probabilities of being right; between them nothing is decided

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from haluagent.prompts import render
 
 from haluagent import HaluAgent, Limits
 from haluagent.batch.pool import Job, work
@@ -14,6 +13,7 @@ from haluagent.checks.claims.check import acheck_claims, check_claims, make_chec
 from haluagent.checks.claims.choice import ChoiceChecker
 from haluagent.checks.claims.records import ClaimReport
 from haluagent.errors import ConfigError, ModelError, SearchError
+from haluagent.prompts import render
 from haluagent.protocols import Message, SearchResult
 from haluagent.types import Language, Usage
 
