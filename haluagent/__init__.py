@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from haluagent.agent import HaluAgent, Limits
+    from haluagent.agent import HaluAgent
+    from haluagent.detection.limits import Limits
     from haluagent.errors import (
         ConfigError,
         FormatError,

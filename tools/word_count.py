@@ -9,8 +9,6 @@ from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Evidence, Label, Language, Sentence, ToolResult
 
-__all__ = ["count", "length_requirement", "word_count"]
-
 CONFIDENCE = 0.99
 
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")

@@ -164,7 +164,8 @@ def make_model(options: AgentOptions) -> "Model":
 def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgent":
     """An agent on `model`, or on what the options say. Raises ConfigError where no such agent can be made."""
     # Imported here, because `--help` must not wait for it.
-    from haluagent.agent import HaluAgent, Limits
+    from haluagent.agent import HaluAgent
+    from haluagent.detection.limits import Limits
     from haluagent.search import resolve
     from haluagent.tooling.plugins import load_file
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from haluagent.arithmetic.notation import tokenize
+from haluagent.arithmetic.results import final_answer, stated_results
 from haluagent.detection.limits import Meter
 from haluagent.detection.state import DetectionState
 from haluagent.events import Revised
@@ -15,7 +16,6 @@ from haluagent.judging.comparison import judge
 from haluagent.prompts import render
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.text.words import words
-from haluagent.tools.calculator.tool import final_answer, stated_results
 from haluagent.types import Evidence, Label, MemoryEntry
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed

@@ -6,8 +6,8 @@ In the paper the agent decides whether to split a response or to check it as a w
 from haluagent.detection.limits import Meter
 from haluagent.detection.state import DetectionState
 from haluagent.prompts import conversation
+from haluagent.text.lengths import length_requirement
 from haluagent.text.windows import clip
-from haluagent.tools.word_count import length_requirement
 
 
 async def is_writing(state: DetectionState, model: Meter) -> bool:

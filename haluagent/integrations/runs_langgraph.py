@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from haluagent.checks.runs.forms.reading import from_langgraph
+from haluagent.checks.runs.forms.langgraph import from_langgraph
 from haluagent.checks.runs.records import AgentRun, TaskType
 from haluagent.errors import ConfigError
 

@@ -10,11 +10,12 @@ from typing import Any, Self
 
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models.calibration import EMBEDDED, Calibration
-from haluagent.models.dialect import Dialect, choice_fields, grammar_fields, scoring_fields
+from haluagent.models.dialect import choice_fields, grammar_fields, scoring_fields
 from haluagent.models.discovery import discover
 from haluagent.models.endpoint import Endpoint, RequestRefused, Sleep
 from haluagent.models.scoring import choice_probabilities, match_choice
 from haluagent.protocols import Choice, Generation, Message
+from haluagent.settings import Dialect
 from haluagent.types import Usage
 
 logger = logging.getLogger(__name__)

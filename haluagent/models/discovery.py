@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 
 from haluagent.errors import ConfigError, ModelError
-from haluagent.models.dialect import Dialect
 from haluagent.models.endpoint import describe, headers, is_local, normalize, read_object
+from haluagent.settings import Dialect
 
 _DIALECT_OF_OWNER: dict[str, Dialect] = {"llamacpp": "llama.cpp", "vllm": "vllm"}
 

@@ -49,7 +49,8 @@ def _configured(settings: SearchSettings) -> str:
 
 
 def _local(path: Path | None, required: bool) -> SearchProvider | None:
-    from haluagent.search.index.local import LocalIndex, default_path, exists
+    from haluagent.search.index.local import LocalIndex
+    from haluagent.search.index.place import default_path, exists
 
     path = path or default_path()
     if exists(path):

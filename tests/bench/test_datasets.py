@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from haluagent.bench.datasets import loading
-from haluagent.bench.datasets.loading import DATASETS, load
+from haluagent.bench.datasets.catalogue import DATASETS
+from haluagent.bench.datasets.loading import load
 from haluagent.errors import ConfigError
 
 GOLD = "GOLD-ONLY-MARKER"

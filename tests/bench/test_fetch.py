@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
+from haluagent.bench.datasets.catalogue import DATASETS
 from haluagent.bench.datasets.fetch import CHECKSUMS, Hosts, Source, fetch, git_blob
-from haluagent.bench.datasets.loading import DATASETS, load
+from haluagent.bench.datasets.loading import load
 from haluagent.errors import ConfigError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from haluagent.bench.datasets.loading import DATASETS
+from haluagent.bench.datasets.catalogue import DATASETS
 from haluagent.bench.report import cited
 from haluagent.bench.report.cited import nearest, note
 from haluagent.bench.report.data import as_json, figures

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from haluagent.search.documents.document import Document, LeftOut
 from haluagent.search.documents.encoding import Unreadable, decode
 from haluagent.search.documents.html import read_html
-from haluagent.search.documents.reading import Document, LeftOut, read
+from haluagent.search.documents.reading import read
 
 SIMPLIFIED = "北京是中华人民共和国的首都，也是全国的政治和文化中心。2008年，北京举办了夏季奥林匹克运动会。"
 TRADITIONAL = "臺北是臺灣的政治、經濟與文化中心，學習語言對於學生來說是很重要的問題。"

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from haluagent.errors import ConfigError
 from haluagent.protocols import SearchProvider, SearchResult
-from haluagent.search.documents.reading import Document, read
-from haluagent.search.index.local import LocalIndex, default_path, exists
+from haluagent.search.documents.document import Document
+from haluagent.search.documents.reading import read
+from haluagent.search.index.local import LocalIndex
+from haluagent.search.index.place import default_path, exists
 from haluagent.search.index.update import Change
 
 CURIE = "# Marie Curie\n\nMarie Curie was born in Warsaw in 1867. She won the Nobel Prize in physics in 1903.\n"

@@ -11,7 +11,8 @@ import pytest
 from haluagent.errors import ConfigError
 from haluagent.protocols import SearchProvider
 from haluagent.search import resolve
-from haluagent.search.index.local import LocalIndex, default_path
+from haluagent.search.index.local import LocalIndex
+from haluagent.search.index.place import default_path
 from haluagent.search.providers.google import GoogleSearch
 from haluagent.search.providers.mediawiki import MediaWiki
 from haluagent.search.providers.searxng import SearXNG

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from haluagent.arithmetic.results import final_answer, stated_results
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.tooling.registry import Registry
-from haluagent.tools.calculator.tool import calculator, final_answer, is_problem, stated_results
+from haluagent.tools.calculator.tool import calculator, is_problem
 from haluagent.types import Language, Sentence, ToolCall, ToolResult
 
 BOTTLES = "A crate holds 15 bottles. How many bottles are in 6 crates?"

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
-from haluagent.tools.word_count import count, length_requirement, word_count
+from haluagent.text.lengths import length_requirement
+from haluagent.tools.word_count import count, word_count
 from haluagent.types import Language, Sentence, ToolResult
 
 

@@ -21,8 +21,6 @@ from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
 from haluagent.types import Evidence, Label, Language, Sentence, Span, ToolResult
 
-__all__ = ["calculator", "final_answer", "stated_results"]
-
 STATED_CONFIDENCE = 0.97
 MATCH_CONFIDENCE = 0.75
 _QUANTITY = re.compile(

@@ -84,7 +84,7 @@ def _run(command: list[str], failure: str) -> None:
 
 def main(arguments: list[str]) -> int:
     """`python -m haluagent.bench.peers.install [NAME ...]`: installs those peers, or all of them."""
-    from haluagent.bench.peers import PEERS
+    from haluagent.bench.peers.known import PEERS
 
     try:
         for name in arguments or PEERS:

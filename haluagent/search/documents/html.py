@@ -4,8 +4,8 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
+from haluagent.search.documents.document import clean, one_line
 from haluagent.search.documents.encoding import Unreadable, decode
-from haluagent.search.documents.reading import clean, one_line
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, PageElement, Tag

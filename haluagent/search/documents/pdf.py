@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+from haluagent.search.documents.document import LeftOut, clean
 from haluagent.search.documents.encoding import Unreadable
 from haluagent.search.documents.passages import width
-from haluagent.search.documents.reading import LeftOut, clean
 
 MOST_PAGES = 5000
 FULL = 0.7  # a line narrower than this share of the widest one ends a paragraph

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from haluagent.search.documents.document import MEGABYTE, Document, LeftOut, clean, one_line
 from haluagent.search.documents.encoding import Unreadable, decode
 
 Kind = Literal["text", "markdown", "html", "pdf", "rows"]
@@ -13,31 +14,10 @@ KINDS: dict[str, Kind] = {
     ".txt": "text", ".text": "text", ".rst": "text", ".md": "markdown", ".markdown": "markdown",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".jsonl": "rows", ".ndjson": "rows",
 }  # fmt: skip
-MEGABYTE = 1_000_000
 # The largest file of each kind, in megabytes; rows are read one by one. A page becomes a hundred times its size in memory.
 LARGEST: dict[Kind, int] = {"text": 64, "markdown": 64, "html": 8, "pdf": 256}
-LONGEST_TITLE = 300  # characters
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
-_LINE_END = re.compile(r"\r\n?|\f")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class Document(NamedTuple):
-    """A text with a title, and where it is: `url` if it says so itself, `line` (from 1) if it is a row of its file."""
-
-    title: str
-    text: str
-    url: str | None = None
-    line: int | None = None
-
-
-class LeftOut(NamedTuple):
-    """A part of a file (`line 3`, `page 12`) that could not be read, and why."""
-
-    part: str
-    problem: str
 
 
 def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
@@ -70,16 +50,6 @@ def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
         text = clean(decode(path.read_bytes()))
         heading = _HEADING.search(text) if kind == "markdown" else None
         yield _whole(path, heading[1] if heading else "", text)
-
-
-def clean(text: str) -> str:
-    """The text with line feeds as line ends, spaces for control characters, and no half characters (surrogates)."""
-    return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", _LINE_END.sub("\n", text)))
-
-
-def one_line(text: str) -> str:
-    """A title: on one line, and not too long."""
-    return " ".join(clean(text).split())[:LONGEST_TITLE]
 
 
 def _whole(path: Path, title: str, text: str, otherwise: str = "it is empty") -> Document:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from haluagent.search.documents.document import MEGABYTE, Document, LeftOut, clean, one_line
 from haluagent.search.documents.encoding import Unreadable, decode
-from haluagent.search.documents.reading import MEGABYTE, Document, LeftOut, clean, one_line
 
 TEXT_FIELDS = ("text", "content", "output", "passage", "body", "document")
 LARGEST_ROW = 16  # megabytes

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from haluagent.protocols import SearchResult
+from haluagent.search.index.place import default_path
 from haluagent.types import Language, Record
 
 if TYPE_CHECKING:
     from haluagent.search.index.update import Change, Summary
-
-VARIABLE = "HALUAGENT_INDEX"
 
 
 class Stats(Record):
@@ -27,20 +26,6 @@ class Stats(Record):
     passages: int
     left_out: int
     bytes: int
-
-
-def default_path() -> Path:
-    """Where the index is unless a caller names another: `HALUAGENT_INDEX`, else the user's folder for data."""
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    from platformdirs import user_data_dir
-
-    return Path(user_data_dir("haluagent"), "index.db")
-
-
-def exists(path: Path) -> bool:
-    """Whether there is a file with something in it: an index that was only begun is empty."""
-    return path.is_file() and path.stat().st_size > 0
 
 
 class LocalIndex:

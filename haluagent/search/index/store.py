@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from haluagent.errors import ConfigError
-from haluagent.search.index.local import exists
+from haluagent.search.index.place import exists
 
 APPLICATION = 0x48614C75  # "HaLu", in the header of the file
 SCHEMA_VERSION = 1  # raise it whenever the tables or the terms of a text change

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from haluagent.search.documents.document import Document, LeftOut
 from haluagent.search.documents.passages import split
-from haluagent.search.documents.reading import Document, LeftOut
 from haluagent.search.index.terms import terms
 
 SHOWN = 5  # parts left out of a file that are reported one by one

@@ -5,10 +5,10 @@ import io
 from typing import Any
 
 from haluagent.errors import ToolError
+from haluagent.search.documents.document import clean
 from haluagent.search.documents.encoding import decode
 from haluagent.search.documents.html import read_html
 from haluagent.search.documents.pdf import read_pdf
-from haluagent.search.documents.reading import clean
 from haluagent.search.pages.relevance import best_passage
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from run_examples import ANSWER, ASKED, EXAMPLES, FUNCTION, INPUT, LOOK, OTEL_INPUT, SPANS, SYSTEM, message, span, text
 
+from haluagent.checks.runs.forms.anthropic import from_anthropic as anthropic
+from haluagent.checks.runs.forms.langgraph import from_langgraph as langgraph
+from haluagent.checks.runs.forms.openai import from_openai_chat as chat
+from haluagent.checks.runs.forms.openai import from_openai_responses as responses
+from haluagent.checks.runs.forms.otel import from_otel as otel
 from haluagent.checks.runs.forms.reading import SOURCES, convert
-from haluagent.checks.runs.forms.reading import from_anthropic as anthropic
-from haluagent.checks.runs.forms.reading import from_langgraph as langgraph
-from haluagent.checks.runs.forms.reading import from_openai_chat as chat
-from haluagent.checks.runs.forms.reading import from_openai_responses as responses
-from haluagent.checks.runs.forms.reading import from_otel as otel
 from haluagent.checks.runs.records import AgentRun
 from haluagent.errors import ConfigError
 

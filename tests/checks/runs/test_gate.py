@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from haluagent import HaluAgent
 from haluagent.checks.runs import gate
 from haluagent.checks.runs.answers.probe import agrees, diverges, needs_probe, probe
-from haluagent.checks.runs.gate import GateSettings, acheck_run, add_probes, check_run, decide
+from haluagent.checks.runs.gate import acheck_run, add_probes, check_run, decide
 from haluagent.checks.runs.records import (
     AgentRun,
     ConsistencyProbe,
@@ -22,6 +22,7 @@ from haluagent.checks.runs.records import (
     ToolUse,
     Turn,
 )
+from haluagent.checks.runs.settings import GateSettings
 from haluagent.errors import ConfigError, ModelError
 from haluagent.protocols import Message
 

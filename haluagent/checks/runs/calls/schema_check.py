@@ -35,7 +35,7 @@ def schema_errors(tool: ToolSpec, arguments: Any, patience: Patience | None = No
     patience = patience or Patience()
     if not isinstance(arguments, dict):
         return ("the arguments are no JSON object",)
-    request = {"name": tool.name, "schema": tool.parameters, "arguments": arguments}
+    request = {"name": tool.name, "schema": tool.parameters, "arguments": arguments, "most": MAX_ERRORS}
     if not _may_take_long(tool.parameters):
         return tuple(found_errors(request))
     try:

@@ -9,8 +9,6 @@ from jsonschema.validators import Draft202012Validator, validator_for
 from jsonschema_specifications import REGISTRY
 from referencing.exceptions import Unresolvable
 
-from haluagent.checks.runs.calls.schema_check import MAX_ERRORS
-
 MAX_LENGTH = 240  # characters of one message
 _DECIDES_ITSELF = frozenset(
     "additionalProperties unevaluatedProperties patternProperties $ref $dynamicRef allOf anyOf oneOf if".split()
@@ -18,12 +16,13 @@ _DECIDES_ITSELF = frozenset(
 
 
 def found_errors(request: dict[str, Any]) -> list[str]:
-    """What is wrong with `request["arguments"]`, an object, by `request["schema"]` of the tool `request["name"]`."""
-    name, schema, arguments = request["name"], request["schema"], request["arguments"]
+    """List what is wrong with `request["arguments"]`, an object, by `request["schema"]` of the tool `request["name"]`, in
+    `request["most"]` lines and one more where there is more."""
+    name, schema, arguments, most = (request[key] for key in ("name", "schema", "arguments", "most"))
     try:
         kind = validator_for(schema, default=Draft202012Validator)
         kind.check_schema(schema)
-        found = list(islice(kind(schema, registry=REGISTRY).iter_errors(arguments), MAX_ERRORS + 1))
+        found = list(islice(kind(schema, registry=REGISTRY).iter_errors(arguments), most + 1))
     except SchemaError as error:
         return [line(f"the JSON Schema of {name} is broken at {_path(error.absolute_path)}: {error.message}")]
     except Unresolvable as error:
@@ -31,8 +30,8 @@ def found_errors(request: dict[str, Any]) -> list[str]:
     except Exception as error:  # a pattern or a type that the library cannot use, a reference to itself, and the like
         return [line(f"the JSON Schema of {name} cannot be used: {type(error).__name__}: {error}")]
     errors = [line(f"{_path(error.absolute_path)}: {error.message}") for error in found]
-    errors += [f"{line(other)}: no such argument" for other in islice(_unnamed(schema, arguments), MAX_ERRORS)]
-    return [*errors[:MAX_ERRORS], *(["and more"] if len(errors) > MAX_ERRORS else [])]
+    errors += [f"{line(other)}: no such argument" for other in islice(_unnamed(schema, arguments), most)]
+    return [*errors[:most], *(["and more"] if len(errors) > most else [])]
 
 
 def line(text: str) -> str:

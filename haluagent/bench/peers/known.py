@@ -1,0 +1,22 @@
+"""The peers that can be installed."""
+
+from haluagent.types import Record
+
+
+class Known(Record):
+    """A peer that can be installed. `version` is what its requirements pin; without a reference, one that
+    `needs_reference` has nothing to say of an item."""
+
+    name: str
+    version: str
+    needs_reference: bool
+
+
+PEERS = {
+    peer.name: peer
+    for peer in (
+        Known(name="refchecker", version="0.2.17", needs_reference=True),
+        Known(name="deepeval", version="4.3.1", needs_reference=True),
+        Known(name="selfcheckgpt", version="0.1.7", needs_reference=False),
+    )
+}
