@@ -85,7 +85,7 @@ class ToolResult(Record):
     """What a tool answers. `label` is None where the tool decided nothing: that is never a label.
 
     `confidence` is the probability that `label` is right. `read` are the spans of the reference that were looked at,
-    for the report's coverage.
+    for the report's coverage. `sentences` are those that `split_text` cut; the report has them in its entries.
     """
 
     observation: str
@@ -93,6 +93,7 @@ class ToolResult(Record):
     confidence: float = 1.0
     evidence: tuple[Evidence, ...] = ()
     read: tuple[Span, ...] = ()
+    sentences: tuple[Sentence, ...] = Field(default=(), exclude=True)
 
 
 class Revision(Record):

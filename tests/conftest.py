@@ -93,7 +93,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         skip = pytest.mark.skip(reason=f"needs {part}: set {variable}=1")
         for item in items:
-            if mark in item.keywords:
+            if item.get_closest_marker(mark):
                 item.add_marker(skip)
 
 

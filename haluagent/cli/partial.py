@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator
 
-from haluagent.detection.verdict import verdict
+from haluagent.detection.verdict import combine
 from haluagent.events import Action, Answered, Event, Found, Observation, Revised, Verdict
 from haluagent.report.words import WORDS
 from haluagent.types import Coverage, Detection, Language, MemoryEntry, Sentence, Step, Usage
@@ -64,7 +64,7 @@ class PartialDetection:
             # The response as a whole (index 0) comes last, as in a finished detection.
             for index, sentence in sorted(self.sentences.items(), key=lambda item: (item[0] == 0, item[0]))
         )
-        hallucination, score = verdict(entries)
+        hallucination, score = combine(entries)
         looked_at = sum(len(self.sentences[index].text) for index in self.entries)
         return Detection(
             question=self.question,

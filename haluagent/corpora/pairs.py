@@ -78,7 +78,7 @@ def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, in
 def short(seed: int = SEED) -> Iterator[Pair]:
     """Answers beside texts of a line, written for this (`roles.jsonl`): the answer to one question about a text is wrong
     for the other. Without them the curves lean to what holds beside long passages."""
-    for number, passage in enumerate(passages.roles("haluagent.bench")):
+    for number, passage in enumerate(passages.roles("haluagent.corpora")):
         for place, asked in enumerate(passage.asked):
             name = f"{passage.name}:{place}"
             two = claims.answer(passage.model_copy(update={"asked": (asked,)}), random.Random(f"{seed}:{name}"))

@@ -1,87 +1,50 @@
 """Verification of one sentence: a short ReAct branch of thought, action and observation that ends in a label."""
 
 import asyncio
-import re
 from collections import Counter
 
 from haluagent.detection.check_worthiness import is_claim
 from haluagent.detection.limits import Meter
-from haluagent.detection.self_assessment import opinion_of
 from haluagent.detection.state import DetectionState
+from haluagent.detection.verdict import (
+    WAYS_OUT,
+    Offer,
+    act,
+    label,
+    no_claim,
+    offer,
+    states_something,
+    undecided,
+)
 from haluagent.errors import FormatError
 from haluagent.prompts import fence, render
 from haluagent.protocols import Message
 from haluagent.tooling import turn_format
-from haluagent.tooling.tool import Tool
-from haluagent.types import Label, Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
+from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
 
 TURN_TOKENS = 200
-WAYS_OUT = ("get_answer", "change_tools", "talk_to_user")  # what a model may say instead of calling a tool
 
 
 async def verify(state: DetectionState, sentence: Sentence, model: Meter) -> MemoryEntry:
     """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
-    offered, later = await asyncio.to_thread(fitting_tools, state, sentence, model)
-    if all(item.system for item in offered):
+    offered = await asyncio.to_thread(offer, state, sentence, model)
+    if not offered.verifies:
         reason = render("reason", state.task.language, kind="no_tool", detail="")
-        return await _unverified(state, sentence, reason, model)
-    if sentence.text.endswith((":", "：")) and any(item.system for item in offered):
-        reason = render("reason", state.task.language, kind="announces", detail="")
-        return state.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
-    branch = _Branch(state, sentence, model, offered, later)
-    return await branch.run()
-
-
-def fitting_tools(state: DetectionState, sentence: Sentence, model: Meter) -> tuple[list[Tool], list[Tool]]:
-    """The tools to offer for a sentence, and those for when they could not decide.
-
-    Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
-    `get_answer`, since it could say that there is no claim. Else the general tools are offered, and `get_answer`
-    where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
-    without one they are offered alone, since a question and a response seldom decide anything. Where the response as
-    a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read it as prose.
-    """
-    context = state.context(model)
-    tools = [item for item in state.registry if not item.system and state.registry.fits(item, context, sentence)]
-    specific = [item for item in tools if not item.general]
-    if sentence.index == 0:
-        covering = {name for name, _ in state.registry.covered(context)}
-        return [item for item in specific if item.name in covering] or specific, []
-    near = [item for item in tools if item.general and not item.external]
-    far = [item for item in tools if item.general and item.external]
-    if specific:
-        return specific, [*near, *far] if context.reference else far
-    first, then = (near, far) if context.reference or not far else (far, [])
-    if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
-        return first, then
-    return [*first, *(state.registry[name] for name in WAYS_OUT)], then
-
-
-def leave_to_whole(state: DetectionState, model: Meter) -> set[int]:
-    """Record the sentences that a tool judges as parts of the whole response, as it does code, as no claims of their
-    own. Returns their indices."""
-    covered = state.registry.covered(state.context(model))
-    parts: set[int] = set()
-    for sentence in state.task.sentences:
-        start, end = sentence.span
-        name = next((name for name, span in covered if span[0] < end and start < span[1]), None)
-        if name is not None:
-            reason = render("reason", state.task.language, kind="part", detail=name)
-            state.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
-            parts.add(sentence.index)
-    return parts
+        return await undecided(state, sentence, reason, model)
+    if sentence.text.endswith((":", "：")) and any(item.system for item in offered.now):
+        return no_claim(state, sentence, "announces")
+    return await _Branch(state, sentence, model, offered).run()
 
 
 class _Branch:
-    def __init__(
-        self, state: DetectionState, sentence: Sentence, model: Meter, offered: list[Tool], later: list[Tool]
-    ) -> None:
+    """The conversation about one sentence, and what is offered in it."""
+
+    def __init__(self, state: DetectionState, sentence: Sentence, model: Meter, offered: Offer) -> None:
         self.state = state
         self.sentence = sentence
         self.model = model
         self.language = state.task.language
-        self.offered = offered
-        self.later = later
+        self.offered, self.later = offered
         self.failed: Counter[str] = Counter()
         self.turn_began = model.usage
         self.messages: list[Message] = state.task.messages(sentence)
@@ -111,11 +74,11 @@ class _Branch:
 
     async def act(self, turn: turn_format.Turn) -> MemoryEntry | None:
         """Make the call. The entry that it leads to, or None where the branch goes on."""
-        step = await self.state.act(self.sentence.index, turn, self.model, self.turn_began)
+        step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
         if turn.call.name in WAYS_OUT and step.result:
             return await self.end_without_check(turn, step.result)
         if step.result and step.result.label:
-            return self.state.record(entry_of(self.sentence, step.call, step.result))
+            return label(self.state, self.sentence, step.call, step.result)
         if step.result:  # it could not decide, and would not the next time
             self.withdraw(turn.call.name)
         else:
@@ -213,7 +176,7 @@ class _Branch:
         the test; for the second what could look it up has to be tried first, and its word is kept for the reason."""
         empty = result.label == "no_claim" and not states_something(self.sentence.text)
         if empty and not await is_claim(self.state.task, self.sentence, self.model):
-            return self.state.record(entry_of(self.sentence, turn.call, result))
+            return label(self.state, self.sentence, turn.call, result)
         if self.could_look_up():
             self.offered = [item for item in self.offered if not item.system]
             self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
@@ -221,7 +184,7 @@ class _Branch:
             return None
         refused = result.label == "no_claim"  # the model waved through a sentence that states something
         ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
-        return await _unverified(self.state, self.sentence, self.last_observation or ended, self.model)
+        return await undecided(self.state, self.sentence, self.last_observation or ended, self.model)
 
     def repeats_a_demo(self, call: ToolCall) -> bool:
         """Whether what the model says is what an example says: then it says nothing about this sentence."""
@@ -240,7 +203,7 @@ class _Branch:
             self.state.stops.append(limits[kind])
         detail = "; ".join(filter(None, (self.last_observation, self.remark)))
         reason = render("reason", self.language, kind=kind, detail=detail)
-        return await _unverified(self.state, self.sentence, reason, self.model, decide=kind not in limits)
+        return await undecided(self.state, self.sentence, reason, self.model, closed_book=kind not in limits)
 
 
 def exchange(said: str, observation: str, language: Language) -> list[Message]:
@@ -249,40 +212,3 @@ def exchange(said: str, observation: str, language: Language) -> list[Message]:
         {"role": "assistant", "content": fence(said)},
         {"role": "user", "content": turn_format.OBSERVATION[language] + fence(observation)},
     ]
-
-
-def states_something(text: str) -> bool:
-    """Whether a sentence has a number or, inside, a name: then it is not for the model to say that it claims nothing."""
-    return re.search(r"\d|[a-z,] [A-Z][a-z]", text) is not None
-
-
-def entry_of(sentence: Sentence, call: ToolCall | None, result: ToolResult) -> MemoryEntry:
-    """The memory of a tool's decision."""
-    return MemoryEntry(
-        sentence=sentence,
-        label=result.label or "unverified",
-        evidence=result.evidence,
-        tool=call.name if call else None,
-        confidence=result.confidence,
-        reason=result.observation,
-    )
-
-
-async def _unverified(
-    state: DetectionState, sentence: Sentence, reason: str, model: Meter, decide: bool = True
-) -> MemoryEntry:
-    belief = await opinion_of(state.task, sentence, model)
-    if state.closed_book and decide and belief is not None and belief != 0.5:
-        label: Label = "supported" if belief > 0.5 else "contradicted"
-        text = render("reason", state.task.language, kind="closed_book", detail=f"{belief:.0%}")
-        return state.record(
-            MemoryEntry(
-                sentence=sentence,
-                label=label,
-                confidence=max(belief, 1 - belief),
-                reason=text,
-                opinion=belief,
-                tool="closed_book",
-            )
-        )
-    return state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason, opinion=belief))

@@ -2,7 +2,7 @@
 test."""
 
 from haluagent.detection.limits import Meter
-from haluagent.detection.task import Task
+from haluagent.detection.task import DetectionTask
 from haluagent.judging.judge import in_both_orders
 from haluagent.judging.probabilities import log_odds
 from haluagent.models.calibration import calibration_of
@@ -13,7 +13,7 @@ from haluagent.types import Sentence
 CLAIM_TOKENS = 300
 
 
-async def is_claim(task: Task, sentence: Sentence, model: Meter) -> bool:
+async def is_claim(task: DetectionTask, sentence: Sentence, model: Meter) -> bool:
     """Whether the model, asked with the options in both orders, holds the sentence for information that can be right or
     wrong, rather than for a greeting, an announcement or a feeling."""
     question = clip(task.question, CLAIM_TOKENS, task.count)[0]

@@ -7,7 +7,7 @@ that neither the question nor the response says.
 import re
 
 from haluagent.detection.limits import Meter
-from haluagent.detection.task import Task
+from haluagent.detection.task import DetectionTask
 from haluagent.models.calibration import calibration_of, taught_of
 from haluagent.prompts import conversation
 from haluagent.text.windows import clip
@@ -44,19 +44,19 @@ def needs_completion(sentence: Sentence, language: str) -> bool:
     return len(text.split()) <= _VERB_FREE_WORDS
 
 
-def judged_as_it_is(task: Task, model: Meter) -> bool:
+def judged_as_it_is(task: DetectionTask, model: Meter) -> bool:
     """Whether the response is one sentence and the model was taught to judge that as the answer to the question: then it
     is not completed."""
     as_answer = calibration_of(model).answer_asked_as[task.language] == "answer"
     return bool(taught_of(model)) and as_answer and len(task.sentences) == 1
 
 
-async def complete(task: Task, model: Meter) -> tuple[Sentence, ...]:
+async def complete(task: DetectionTask, model: Meter) -> tuple[Sentence, ...]:
     """The sentences, each with its `standalone` text where it needed one."""
     return tuple([await _complete(task, sentence, model) for sentence in task.sentences])
 
 
-async def _complete(task: Task, sentence: Sentence, model: Meter) -> Sentence:
+async def _complete(task: DetectionTask, sentence: Sentence, model: Meter) -> Sentence:
     if not needs_completion(sentence, task.language):
         return sentence
     before = task.response[max(0, sentence.span[0] - 600) : sentence.span[0]].strip()

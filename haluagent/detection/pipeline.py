@@ -1,28 +1,28 @@
-"""One detection from beginning to end: segment, verify, reflect, answer."""
+"""One detection from beginning to end: segment, verify, reflect, answer. How a verdict comes about stands in `verdict`."""
 
 import asyncio
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from haluagent.detection.branch import fitting_tools, leave_to_whole, verify
+from haluagent.detection.branch import verify
 from haluagent.detection.decontextualisation import complete, judged_as_it_is
 from haluagent.detection.limits import Budget, BudgetExceeded, Limits, Meter
 from haluagent.detection.reflection import reflect
-from haluagent.detection.state import DetectionState, Memory
-from haluagent.detection.task import Task, make_task
+from haluagent.detection.state import DetectionState
+from haluagent.detection.task import DetectionTask, make_task
 from haluagent.detection.transcript import transcript
-from haluagent.detection.verdict import verdict
+from haluagent.detection.verdict import act, combine, no_claim, offer, parts_of_whole, unreached
 from haluagent.detection.writing import is_writing
 from haluagent.errors import HaluAgentError
 from haluagent.events import Answered, Event, Found
-from haluagent.prompts import render
 from haluagent.protocols import Model, Services
-from haluagent.text.segment import split
-from haluagent.tooling import turn_format
 from haluagent.tooling.registry import Registry
+from haluagent.tooling.turn_format import Turn
 from haluagent.types import Coverage, Detection, Language, MemoryEntry, Sentence, Span, Stop, ToolCall, Usage
 
 Strategy = Literal["branches", "linear"]
+
+SPLIT = ToolCall(name="split_text")
 
 
 class Run:
@@ -53,25 +53,48 @@ class Run:
         self.reflection = reflection
         self.stop: Stop = "answer"
         self.error: str | None = None
-        sentences = split(response)
+        self.planned: list[Sentence] = []
         task = make_task(
-            question, response, reference, language, sentences, registry, model, single_transcript=strategy == "linear"
+            question, response, reference, language, registry, model, single_transcript=strategy == "linear"
         )
-        self.planned: list[Sentence] = list(sentences)
-        self.state = DetectionState(task, registry, limits, Memory(), [], [], emit, closed_book, services)
+        self.state = DetectionState(task, registry, limits, emit, closed_book, services)
 
     @property
-    def task(self) -> Task:
+    def task(self) -> DetectionTask:
+        """Return what is checked, with its sentences as far as they are cut and completed."""
         return self.state.task
 
+    @property
+    def usage(self) -> Usage:
+        """Add up what the model calls of all branches cost."""
+        return sum((meter.usage for meter in self.meters), Usage())
+
     def meter(self) -> Meter:
+        """Make the meter of one branch; all of them share the budget."""
         meter = Meter(self.model, self.budget)
         self.meters.append(meter)
         return meter
 
-    @property
-    def usage(self) -> Usage:
-        return sum((meter.usage for meter in self.meters), Usage())
+    async def run(self) -> Detection:
+        """Check everything within the limits. Only cancellation leaves this early."""
+        meter = self.meter()
+        await self._segment(meter)
+        try:
+            async with asyncio.timeout(self.budget.seconds_left()):
+                if self.strategy == "linear":
+                    self.stop = await transcript(self.state, meter)
+                else:
+                    await self._complete(meter)
+                    await self._verify(await self._units(meter))
+                if self.reflection:
+                    await reflect(self.state, self.meter())
+        except TimeoutError as problem:
+            self._ended("budget" if self.budget.seconds_left() is not None else "error", self._late(problem))
+        except BudgetExceeded as limit:
+            self._ended("budget", str(limit))
+        except HaluAgentError as error:
+            self._ended("error", str(error))
+        return self._answer()
 
     async def one(self, sentence: Sentence) -> MemoryEntry:
         """Check a single sentence, within the limits."""
@@ -84,67 +107,54 @@ class Run:
             why = str(problem)
         except HaluAgentError as problem:
             why = self.error = str(problem)
-        reason = render("reason", self.task.language, kind="budget", detail=why)
-        return self.state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
+        return unreached(self.state, sentence, "budget", why)
 
-    async def run(self) -> Detection:
-        """Check everything within the limits. Only cancellation leaves this early."""
-        try:
-            async with asyncio.timeout(self.budget.seconds_left()):
-                if self.strategy == "linear":
-                    self.stop = await transcript(self.state, self.meter())
-                else:
-                    await self._branches()
-                if self.reflection:
-                    await reflect(self.state, self.meter())
-        except TimeoutError as problem:
-            self._ended("budget" if self.budget.seconds_left() is not None else "error", self._late(problem))
-        except BudgetExceeded as limit:
-            self._ended("budget", str(limit))
-        except HaluAgentError as error:
-            self._ended("error", str(error))
-        return self._answer()
+    def segmented(self, sentences: tuple[Sentence, ...]) -> None:
+        """Go on with these sentences of the response."""
+        self.state.task = self.task.segmented(sentences)
+        self.planned = list(sentences)
 
-    def _late(self, problem: TimeoutError) -> str:
-        seconds = self.state.limits.seconds
-        return f"TimeoutError: {problem}" if seconds is None else f"the time limit of {seconds:g} s was reached"
+    async def _segment(self, meter: Meter) -> None:
+        """Have `split_text` cut the response. In a single transcript the model calls it itself, to read what it says."""
+        if self.strategy == "linear":
+            result = await self.state.registry.call(SPLIT, self.state.context(meter))
+        else:
+            step = await act(self.state, None, Turn(thought="", call=SPLIT), meter, meter.usage)
+            assert step.result is not None, step.error  # it needs neither a model nor anything from outside
+            result = step.result
+        self.segmented(result.sentences)
 
-    async def _branches(self) -> None:
-        meter = self.meter()
-        await self._segment(meter)
+    async def _complete(self, meter: Meter) -> None:
+        compared = self.task.reference or self.state.services.search  # only what is compared with a text gains by it
+        if compared and not judged_as_it_is(self.task, meter):
+            self.state.task = self.task.completed(await complete(self.task, meter))
+        self.planned = list(self.task.sentences)
+        for sentence in self.planned:
+            self.state.emit(Found(sentence=sentence))
+
+    async def _units(self, meter: Meter) -> list[Sentence]:
+        """Choose what is verified: every sentence that claims something by itself, and the whole response where a tool has
+        something to decide about it."""
         units = list(self.task.sentences)
         whole = self.state.context(meter).sentence(0)
         if await self._decidable(whole, meter):
-            parts = await asyncio.to_thread(leave_to_whole, self.state, meter)
+            parts = await asyncio.to_thread(parts_of_whole, self.state, meter)
             units = [unit for unit in units if unit.index not in parts]
             if not parts and not self.task.reference and await is_writing(self.state, meter):
                 units = [unit for unit in units if await self._decidable(unit, meter)]
-                reason = render("reason", self.task.language, kind="writing", detail="")
                 for sentence in self.task.sentences:
                     if sentence not in units:
-                        self.state.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
+                        no_claim(self.state, sentence, "writing")
             units.append(whole)
             self.planned.append(whole)
-        await self._verify_all(units)
+        return units
 
     async def _decidable(self, sentence: Sentence, meter: Meter) -> bool:
-        """Whether a specific tool has something to decide about a sentence, or about the whole response."""
-        offered, _ = await asyncio.to_thread(fitting_tools, self.state, sentence, meter)
-        return any(not item.system and not item.general for item in offered)
+        """Return True where a specific tool has something to decide about a sentence, or about the whole response."""
+        return (await asyncio.to_thread(offer, self.state, sentence, meter)).specific
 
-    async def _segment(self, meter: Meter) -> None:
-        call = ToolCall(name="split_text")
-        await self.state.act(None, turn_format.Turn(thought="", call=call), meter, meter.usage)
-        compared = self.task.reference or self.state.services.search  # only what is compared with a text gains by it
-        if compared and not judged_as_it_is(self.task, meter):
-            self.state.task = self.task.with_sentences(await complete(self.task, meter))
-        sentences = self.task.sentences
-        self.planned = list(sentences)
-        for sentence in sentences:
-            self.state.emit(Found(sentence=sentence))
-
-    async def _verify_all(self, units: list[Sentence]) -> None:
-        """The first branch alone, so that the others find the shared prefix in the engine's cache; then together."""
+    async def _verify(self, units: list[Sentence]) -> None:
+        """Check the first alone, so that the others find the shared prefix in the engine's cache; then the rest together."""
         first, rest = units[:1], units[1:]
         for sentence in first:
             await verify(self.state, sentence, self.meter())
@@ -161,18 +171,20 @@ class Run:
         except* (BudgetExceeded, HaluAgentError) as errors:
             raise errors.exceptions[0] from None
 
+    def _late(self, problem: TimeoutError) -> str:
+        seconds = self.state.limits.seconds
+        return f"TimeoutError: {problem}" if seconds is None else f"the time limit of {seconds:g} s was reached"
+
     def _ended(self, stop: Stop, why: str) -> None:
         self.stop = stop
         self.error = why if stop == "error" else None
-        kind = "error" if stop == "error" else "budget"
-        reason = render("reason", self.task.language, kind=kind, detail=why)
         for sentence in self.planned:
             if sentence.index not in self.state.memory:
-                self.state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
+                unreached(self.state, sentence, "error" if stop == "error" else "budget", why)
 
     def _answer(self) -> Detection:
         entries = self.state.memory.entries()
-        hallucination, score = verdict(entries)
+        hallucination, score = combine(entries)
         detection = Detection(
             question=self.task.question,
             response=self.task.response,
@@ -204,7 +216,7 @@ class Run:
 
 
 def share(spans: Iterable[Span], length: int) -> float:
-    """The part in [0, 1] of a text of `length` characters that the spans cover together."""
+    """Return the part in [0, 1] of a text of `length` characters that the spans cover together."""
     covered, reached = 0, 0
     for start, end in sorted(spans):
         covered += max(0, end - max(start, reached))

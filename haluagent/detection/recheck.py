@@ -1,8 +1,8 @@
-"""A second check of one sentence of a finished report."""
+"""Check one sentence of a finished report again."""
 
 from haluagent.detection.pipeline import Run
 from haluagent.detection.reflection import look_globally
-from haluagent.detection.verdict import verdict
+from haluagent.detection.verdict import combine
 from haluagent.errors import ConfigError
 from haluagent.events import Answered
 from haluagent.types import Detection
@@ -18,6 +18,7 @@ async def recheck(run: Run, detection: Detection, index: int) -> Detection:
     if old is None:
         names = ", ".join(str(entry.sentence.index) for entry in detection.sentences)
         raise ConfigError(f"there is no sentence {index} in this report; it has {names}")
+    run.segmented(tuple(entry.sentence for entry in detection.sentences if entry.sentence.index > 0))
     for entry in detection.sentences:
         if entry.sentence.index != index:
             run.state.memory.record(entry)
@@ -26,7 +27,7 @@ async def recheck(run: Run, detection: Detection, index: int) -> Detection:
         run.state.record(old)
     look_globally(run.state)
     entries = tuple(run.state.memory[entry.sentence.index] for entry in detection.sentences)
-    hallucination, score = verdict(entries)
+    hallucination, score = combine(entries)
     new = detection.model_copy(
         update={
             "sentences": entries,

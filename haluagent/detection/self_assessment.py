@@ -1,13 +1,13 @@
 """What the model itself believes of a sentence: never a check, only an opinion beside one that could not be made."""
 
-from haluagent.detection.task import Task
+from haluagent.detection.task import DetectionTask
 from haluagent.prompts import conversation
 from haluagent.protocols import Model
 from haluagent.text.windows import clip
 from haluagent.types import Sentence
 
 
-async def opinion_of(task: Task, sentence: Sentence, model: Model) -> float | None:
+async def self_assessment(task: DetectionTask, sentence: Sentence, model: Model) -> float | None:
     """The probability in [0, 1] that the model gives to the sentence being true, from one scored choice; None where
     the server gives no probabilities, since one written word says nothing of how sure it is."""
     choices = {"en": ["Yes", "No"], "zh": ["是", "否"]}[task.language]

@@ -1,18 +1,14 @@
 """The state of one detection: what was given, what is known so far, and the steps that led there."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from haluagent.detection.limits import Limits, Meter
-from haluagent.detection.task import Task
-from haluagent.errors import FormatError, ToolError
-from haluagent.events import Action, Event, Observation, Thought, Verdict
+from haluagent.detection.task import DetectionTask
+from haluagent.events import Event, Observation, Verdict
 from haluagent.protocols import Services, ToolContext
-from haluagent.tooling.provenance import check_provenance
 from haluagent.tooling.registry import Registry
-from haluagent.tooling.turn_format import Turn
-from haluagent.types import Evidence, Label, MemoryEntry, Revision, Span, Step, Stop, ToolResult, Usage
+from haluagent.types import Evidence, Label, MemoryEntry, Revision, Span, Step, Stop
 
 
 class Memory:
@@ -22,6 +18,7 @@ class Memory:
         self._entries: dict[int, MemoryEntry] = {}
 
     def record(self, entry: MemoryEntry) -> None:
+        """Keep an entry, in the place of an earlier one about the same sentence."""
         self._entries[entry.sentence.index] = entry
 
     def revise(
@@ -49,26 +46,28 @@ class Memory:
         return index in self._entries
 
     def entries(self) -> tuple[MemoryEntry, ...]:
-        """In the order of the response, the whole response (index 0) last."""
+        """Return the entries in the order of the response, that of the whole response (index 0) last."""
         return tuple(self._entries[i] for i in sorted(self._entries, key=lambda i: (i == 0, i)))
 
 
 @dataclass
 class DetectionState:
-    """What the stages of one detection share."""
+    """What the stages of one detection share. `read` are the spans of the reference that were looked at, `stops` the limits
+    that ended the branch of a sentence."""
 
-    task: Task
+    task: DetectionTask
     registry: Registry
     limits: Limits
-    memory: Memory
-    steps: list[Step]
-    read: list[Span]
     emit: Callable[[Event], None]
     closed_book: bool = False
     services: Services = field(default_factory=Services)
+    memory: Memory = field(default_factory=Memory)
+    steps: list[Step] = field(default_factory=list)
+    read: list[Span] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
 
     def context(self, model: Meter) -> ToolContext:
+        """Return what a tool may know and use now."""
         return ToolContext(
             question=self.task.question,
             response=self.task.response,
@@ -81,47 +80,18 @@ class DetectionState:
         )
 
     def record(self, entry: MemoryEntry) -> MemoryEntry:
+        """Keep an entry and tell who listens."""
         self.memory.record(entry)
         self.emit(Verdict(entry=entry))
         return entry
 
-    async def act(self, sentence: int | None, turn: Turn, model: Meter, since: Usage) -> Step:
-        """Check the call of one turn, run it and keep the step. A call that failed or was rejected is a step with an
-        error and no result.
-
-        `since` is the meter's reading before the turn was written: the step's usage is what came on top of it.
-        """
-        self.emit(Thought(sentence=sentence, text=turn.thought))
-        self.emit(Action(sentence=sentence, call=turn.call))
-        result: ToolResult | None = None
-        error: Exception | None = None
-        context = self.context(model)
-        try:
-            await asyncio.to_thread(
-                check_provenance, self.registry[turn.call.name], turn.call, context, self.observations()
-            )
-            result = await self.registry.call(turn.call, context)
-            self.read.extend(result.read)
-        except (FormatError, ToolError) as problem:
-            error = problem
-        return self.keep(
-            Step(
-                sentence=sentence,
-                thought=turn.thought,
-                call=turn.call,
-                result=result,
-                error=str(error) if error else None,
-                rejected=isinstance(error, FormatError),
-                usage=model.usage - since,
-            )
-        )
-
-    def observations(self) -> list[str]:
-        """What the tools of this detection have said so far."""
-        return [step.result.observation for step in self.steps if step.result]
-
     def keep(self, step: Step) -> Step:
+        """Keep a step and tell who listens."""
         self.steps.append(step)
         text = step.result.observation if step.result else step.error or ""
         self.emit(Observation(sentence=step.sentence, step=step, text=text))
         return step
+
+    def observations(self) -> list[str]:
+        """Return what the tools of this detection have said so far."""
+        return [step.result.observation for step in self.steps if step.result]

@@ -15,8 +15,8 @@ ANSWER_TOKENS = 768  # kept free for a branch's own turns and observations
 
 
 @dataclass(frozen=True)
-class Task:
-    """What `detect` was given, cut into sentences.
+class DetectionTask:
+    """What `detect` was given, and its sentences once they are cut.
 
     `windows` are runs of sentences that fit the model's context together. `room` is the number of tokens for them; a
     single sentence that takes more is shown by its beginning and end, and `hidden` counts the characters between.
@@ -34,10 +34,15 @@ class Task:
 
     @property
     def hidden(self) -> int:
+        """Count the characters of sentences that are too long to be shown whole."""
         return sum(clip(sentence.text, self.room, self.count)[1] for sentence in self.sentences)
 
-    def with_sentences(self, sentences: tuple[Sentence, ...]) -> "Task":
-        """The same task with its sentences completed; which of them share a window stays as it is."""
+    def segmented(self, sentences: tuple[Sentence, ...]) -> "DetectionTask":
+        """Return the task with the sentences of its response, in windows that fit the model's context."""
+        return replace(self, sentences=sentences, windows=_windows(sentences, self.room, self.count))
+
+    def completed(self, sentences: tuple[Sentence, ...]) -> "DetectionTask":
+        """Return the task with its sentences completed; which of them share a window stays as it is."""
         new = {sentence.index: sentence for sentence in sentences}
         windows = tuple(tuple(new[sentence.index] for sentence in window) for window in self.windows)
         return replace(self, sentences=sentences, windows=windows)
@@ -78,12 +83,11 @@ def make_task(
     response: str,
     reference: str | None,
     language: Language,
-    sentences: tuple[Sentence, ...],
     registry: Registry,
     model: Model,
     single_transcript: bool = False,
-) -> Task:
-    """Render what the branches share and cut a long response into windows of whole sentences.
+) -> DetectionTask:
+    """Render what the branches share. The response is not yet cut into sentences: see `DetectionTask.segmented`.
 
     Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
     taught tools is shown no examples of them, apart from there: it was taught branches.
@@ -103,8 +107,7 @@ def make_task(
             f"of {model.context}; pass long material as the reference, or use a model with a longer context"
         )
     room = room * 2 // 3  # the rest is for the sentence that is repeated at the end
-    windows = _windows(sentences, room, model.count_tokens)
-    return Task(question, response, language, sentences, reference, system, windows, room, model.count_tokens)
+    return DetectionTask(question, response, language, (), reference, system, (), room, model.count_tokens)
 
 
 def _windows(

@@ -5,16 +5,16 @@ Its cost grows with the square of the number of sentences; it is kept for models
 
 import asyncio
 
-from haluagent.detection.branch import entry_of, exchange, leave_to_whole, states_something
+from haluagent.detection.branch import exchange
 from haluagent.detection.limits import BudgetExceeded, Meter
 from haluagent.detection.state import DetectionState
+from haluagent.detection.verdict import act, label, parts_of_whole, states_something, unreached
 from haluagent.errors import FormatError
 from haluagent.events import Found
-from haluagent.prompts import render
 from haluagent.protocols import Message
 from haluagent.tooling import turn_format
 from haluagent.tooling.tool import Tool
-from haluagent.types import MemoryEntry, Sentence, Step, Stop
+from haluagent.types import Sentence, Step, Stop
 
 TURN_TOKENS = 200
 
@@ -30,7 +30,7 @@ async def transcript(state: DetectionState, model: Meter) -> Stop:
         state.emit(Found(sentence=sentence))
     pointers = ["S0", *(sentence.name for sentence in task.sentences)]
     grammar = turn_format.grammar(await asyncio.to_thread(_useful, state, model), pointers, task.language)
-    await asyncio.to_thread(leave_to_whole, state, model)
+    await asyncio.to_thread(parts_of_whole, state, model)
     await model.warm(task.system)
     messages: list[Message] = task.opening()
     format_errors = 0
@@ -68,7 +68,7 @@ async def transcript(state: DetectionState, model: Meter) -> Stop:
                 break
             messages += exchange(generation.text, str(error), task.language)
             continue
-        step = await state.act(sentence_of_turn.index if sentence_of_turn else None, turn, model, before)
+        step = await act(state, sentence_of_turn.index if sentence_of_turn else None, turn, model, before)
         if sentence_of_turn and step.result and step.result.label:
             _remember(state, sentence_of_turn, step)
         if turn.call.name == "get_answer" and sentence_of_turn is None and step.result:
@@ -76,11 +76,9 @@ async def transcript(state: DetectionState, model: Meter) -> Stop:
             break
         observation = step.result.observation if step.result else step.error or ""
         messages += exchange(generation.text, observation, task.language)
-    kind = "ended" if stop == "answer" else stop
-    reason = render("reason", task.language, kind=kind, detail="")
     for sentence in task.sentences:
         if sentence.index not in state.memory:
-            state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
+            unreached(state, sentence, "ended" if stop == "answer" else stop)
     return stop
 
 
@@ -124,4 +122,4 @@ def _remember(state: DetectionState, sentence: Sentence, step: Step) -> None:
         known = sentence.index in state.memory
         if known or (step.result.label == "no_claim" and states_something(sentence.text)):
             return
-    state.record(entry_of(sentence, step.call, step.result))
+    label(state, sentence, step.call, step.result)

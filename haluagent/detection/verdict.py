@@ -1,12 +1,178 @@
-"""What a detection knows so far: one entry a sentence, and how entries make a verdict."""
+"""How a verdict comes about: offer → act → label → reflect → combine, one function for each stage.
 
+`offer` says which tools may decide a sentence. `act` checks a call and runs it. `label` turns what a tool found into an
+entry of the memory; `no_claim` and `undecided` make the entries of sentences that no tool decided. `reflect`
+(`detection.reflection`) revises entries against the reference and against each other. `combine` makes the verdict on the
+whole response from all entries. The stages are put together in `detection.pipeline`.
+"""
+
+import asyncio
+import re
 from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
-from haluagent.types import MemoryEntry
+from haluagent.detection.limits import Meter
+from haluagent.detection.self_assessment import self_assessment
+from haluagent.detection.state import DetectionState
+from haluagent.errors import FormatError, ToolError
+from haluagent.events import Action, Thought
+from haluagent.prompts import render
+from haluagent.tooling.provenance import check_provenance
+from haluagent.tooling.tool import Tool
+from haluagent.tooling.turn_format import Turn
+from haluagent.types import MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
+
+WAYS_OUT = (
+    "get_answer",
+    "change_tools",
+    "talk_to_user",
+)  # what a model may say instead of calling a tool that verifies
+
+NoClaim = Literal["announces", "part", "writing"]
 
 
-def verdict(entries: Iterable[MemoryEntry]) -> tuple[bool | None, float]:
-    """Whether the response holds a hallucination, and the probability in [0, 1] that it does.
+class Offer(NamedTuple):
+    """The tools that the model may call for a sentence, and those it may call when these could not decide."""
+
+    now: list[Tool]
+    later: list[Tool]
+
+    @property
+    def verifies(self) -> bool:
+        """True where one of the tools that are offered now can decide something."""
+        return any(not item.system for item in self.now)
+
+    @property
+    def specific(self) -> bool:
+        """True where one of them has something of its own to decide, such as an equation or a date."""
+        return any(not item.system and not item.general for item in self.now)
+
+
+def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
+    """Choose the tools to offer for a sentence.
+
+    Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
+    `get_answer`, since it could say that there is no claim. Otherwise the general tools are offered, and `get_answer`
+    where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
+    without one they are offered alone, since a question and a response seldom decide anything. Where the response as
+    a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read it as prose.
+    """
+    context = state.context(model)
+    tools = [item for item in state.registry if not item.system and state.registry.fits(item, context, sentence)]
+    specific = [item for item in tools if not item.general]
+    if sentence.index == 0:
+        covering = {name for name, _ in state.registry.covered(context)}
+        return Offer([item for item in specific if item.name in covering] or specific, [])
+    near = [item for item in tools if item.general and not item.external]
+    far = [item for item in tools if item.general and item.external]
+    if specific:
+        return Offer(specific, [*near, *far] if context.reference else far)
+    first, then = (near, far) if context.reference or not far else (far, [])
+    if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
+        return Offer(first, then)
+    return Offer([*first, *(state.registry[name] for name in WAYS_OUT)], then)
+
+
+async def act(state: DetectionState, sentence: int | None, turn: Turn, model: Meter, since: Usage) -> Step:
+    """Check the call of one turn, run it and keep the step. A call that failed or was rejected is a step with an error
+    and no result.
+
+    `since` is the meter's reading before the turn was written: the step's usage is what came on top of it.
+    """
+    state.emit(Thought(sentence=sentence, text=turn.thought))
+    state.emit(Action(sentence=sentence, call=turn.call))
+    result: ToolResult | None = None
+    error: Exception | None = None
+    context = state.context(model)
+    try:
+        item = state.registry[turn.call.name]
+        await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
+        result = await state.registry.call(turn.call, context)
+        state.read.extend(result.read)
+    except (FormatError, ToolError) as problem:
+        error = problem
+    return state.keep(
+        Step(
+            sentence=sentence,
+            thought=turn.thought,
+            call=turn.call,
+            result=result,
+            error=str(error) if error else None,
+            rejected=isinstance(error, FormatError),
+            usage=model.usage - since,
+        )
+    )
+
+
+def label(state: DetectionState, sentence: Sentence, call: ToolCall | None, result: ToolResult) -> MemoryEntry:
+    """Record what a tool decided."""
+    return state.record(
+        MemoryEntry(
+            sentence=sentence,
+            label=result.label or "unverified",
+            evidence=result.evidence,
+            tool=call.name if call else None,
+            confidence=result.confidence,
+            reason=result.observation,
+        )
+    )
+
+
+def no_claim(state: DetectionState, sentence: Sentence, kind: NoClaim, detail: str = "") -> MemoryEntry:
+    """Record a sentence that claims nothing by itself, with the kind of reason."""
+    reason = render("reason", state.task.language, kind=kind, detail=detail)
+    return state.record(MemoryEntry(sentence=sentence, label="no_claim", reason=reason))
+
+
+def parts_of_whole(state: DetectionState, model: Meter) -> set[int]:
+    """Record the sentences that a tool judges as parts of the whole response, as it does code, as no claims of their own.
+    Return their indices."""
+    covered = state.registry.covered(state.context(model))
+    parts: set[int] = set()
+    for sentence in state.task.sentences:
+        start, end = sentence.span
+        name = next((name for name, span in covered if span[0] < end and start < span[1]), None)
+        if name is not None:
+            no_claim(state, sentence, "part", name)
+            parts.add(sentence.index)
+    return parts
+
+
+def unreached(state: DetectionState, sentence: Sentence, kind: str, detail: str = "") -> MemoryEntry:
+    """Record a sentence that nothing looked at, because a limit or an error came first."""
+    reason = render("reason", state.task.language, kind=kind, detail=detail)
+    return state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason))
+
+
+async def undecided(
+    state: DetectionState, sentence: Sentence, reason: str, model: Meter, *, closed_book: bool = True
+) -> MemoryEntry:
+    """Record a sentence that no tool decided, with the model's own belief beside it.
+
+    In closed-book mode the belief becomes the label, unless `closed_book` is False: a limit is no judgement.
+    """
+    belief = await self_assessment(state.task, sentence, model)
+    if state.closed_book and closed_book and belief is not None and belief != 0.5:
+        return state.record(
+            MemoryEntry(
+                sentence=sentence,
+                label="supported" if belief > 0.5 else "contradicted",
+                confidence=max(belief, 1 - belief),
+                reason=render("reason", state.task.language, kind="closed_book", detail=f"{belief:.0%}"),
+                opinion=belief,
+                tool="closed_book",
+            )
+        )
+    return state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason, opinion=belief))
+
+
+def states_something(text: str) -> bool:
+    """Return True for a sentence with a number or, inside, a name: it is not for the model to say that it claims nothing."""
+    return re.search(r"\d|[a-z,] [A-Z][a-z]", text) is not None
+
+
+def combine(entries: Iterable[MemoryEntry]) -> tuple[bool | None, float]:
+    """Decide whether the response holds a hallucination, with the probability in [0, 1] that it does.
 
     True if any sentence is contradicted; False if there is a claim and every claim is supported; None otherwise.
     The score is that of the most doubtful claim. The verdict looks at labels alone, so a score above one half
@@ -22,7 +188,7 @@ def verdict(entries: Iterable[MemoryEntry]) -> tuple[bool | None, float]:
 
 
 def doubt(entry: MemoryEntry) -> float:
-    """The probability that the sentence is wrong. Nothing known is one half; an opinion moves it half of its way."""
+    """Return the probability that a sentence is wrong. Nothing known is one half; an opinion moves it half of its way."""
     if entry.label == "contradicted":
         return max(entry.confidence, 0.5)
     if entry.label == "supported":

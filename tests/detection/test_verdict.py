@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haluagent.detection.state import Memory
-from haluagent.detection.verdict import doubt, verdict
+from haluagent.detection.verdict import combine, doubt
 from haluagent.types import Evidence, Label, MemoryEntry, Revision, Sentence
 
 LABELS: tuple[Label, ...] = ("supported", "contradicted", "unverified", "no_claim")
@@ -23,7 +23,7 @@ ENTRIES = st.builds(
 
 @given(st.lists(ENTRIES, max_size=8))
 def test_the_verdict_follows_from_the_labels(entries: list[MemoryEntry]) -> None:
-    hallucination, score = verdict(entries)
+    hallucination, score = combine(entries)
     labels = [item.label for item in entries if item.label != "no_claim"]
     if "contradicted" in labels:
         assert hallucination is True and score >= 0.5
@@ -38,21 +38,21 @@ def test_the_verdict_follows_from_the_labels(entries: list[MemoryEntry]) -> None
 def test_the_verdict_does_not_depend_on_the_order(entries: list[MemoryEntry], random: object) -> None:
     shuffled = list(entries)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert verdict(shuffled) == verdict(entries)
+    assert combine(shuffled) == combine(entries)
 
 
 @given(st.lists(ENTRIES, max_size=8), ENTRIES)
 def test_one_more_claim_never_lowers_the_score(entries: list[MemoryEntry], more: MemoryEntry) -> None:
     claims = [item for item in entries if item.label != "no_claim"]
-    after = verdict([*entries, more])
+    after = combine([*entries, more])
     if claims:
-        assert after[1] >= verdict(entries)[1]
+        assert after[1] >= combine(entries)[1]
     if more.label == "no_claim":
-        assert after == verdict(entries)
+        assert after == combine(entries)
 
 
 def test_nothing_to_check_is_no_verdict() -> None:
-    assert verdict([]) == verdict([entry("no_claim")]) == (None, 0.5)
+    assert combine([]) == combine([entry("no_claim")]) == (None, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from haluagent.detection.verdict import verdict
+from haluagent.detection.verdict import combine
 from haluagent.errors import ModelError
 from haluagent.events import Action, Answered, Event, Found, Observation, Revised, Thought, Verdict
 from haluagent.tooling.definition import tool
@@ -111,7 +111,7 @@ def misbehave(text: str) -> None:
 
 
 def answer(question: str, response: str, entries: list[MemoryEntry], steps: list[Step]) -> Detection:
-    hallucination, score = verdict(entries)
+    hallucination, score = combine(entries)
     chinese = any("\u4e00" <= character <= "\u9fff" for character in response)
     return Detection(
         question=question,

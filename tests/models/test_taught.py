@@ -9,7 +9,7 @@ from haluagent import HaluAgent
 from haluagent.detection.check_worthiness import is_claim
 from haluagent.detection.decontextualisation import judged_as_it_is
 from haluagent.detection.limits import Budget, Limits, Meter
-from haluagent.detection.task import Task, make_task
+from haluagent.detection.task import DetectionTask, make_task
 from haluagent.judging.found import Found, speaks_against
 from haluagent.judging.judge import Source, ask
 from haluagent.models.calibration import EMBEDDED, TAUGHT, Calibration
@@ -46,9 +46,11 @@ def steady(probability: float) -> Any:
     return lambda messages: probability if "A: yes" in messages[-1]["content"] else 1 - probability
 
 
-def task(made: Any, response: str, language: Language = "en", **options: Any) -> Task:
+def task(made: Any, response: str, language: Language = "en", **options: Any) -> DetectionTask:
     question = "Where does the tower stand?"
-    return make_task(question, response, TOWER, language, split(response), default_registry(), made, **options)
+    return make_task(question, response, TOWER, language, default_registry(), made, **options).segmented(
+        split(response)
+    )
 
 
 # The tools -------------------------------------------------------------------------------------------------------

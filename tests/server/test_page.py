@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from haluagent import HaluAgent
-from haluagent.detection.verdict import verdict
+from haluagent.detection.verdict import combine
 from haluagent.errors import ModelError
 from haluagent.events import Action, Answered, Event, Found, Observation, Revised, Thought, Verdict
 from haluagent.types import (
@@ -86,7 +86,7 @@ class Script(HaluAgent):
             steps.append(step)
         entries.append(as_whole)
         usage = Usage(calls=3, prompt_tokens=100, cached_tokens=40, generated_tokens=9, seconds=1.5)
-        found, score = verdict(entries)
+        found, score = combine(entries)
         yield Answered(detection=Detection(
             question=question, response=response, language="en", hallucination=found, score=score, sentences=tuple(entries),
             steps=tuple(steps), usage=usage, coverage=Coverage(reference=0.5 if reference else None),

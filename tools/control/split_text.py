@@ -1,6 +1,9 @@
 """`split_text`: the sentences of the response. The first thing every detection does."""
 
+import asyncio
+
 from haluagent.protocols import ToolContext
+from haluagent.text.segment import split
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import ToolResult
@@ -32,5 +35,9 @@ from haluagent.types import ToolResult
     system=True,
 )
 async def split_text(context: ToolContext) -> ToolResult:
-    """The sentences of the response, one line each; they were cut without a model, by `haluagent.text.segment.split`."""
-    return ToolResult(observation="\n".join(f"[{item.name}] {item.text}" for item in context.sentences))
+    """Cut the response into sentences, without a model. Those that are cut already stay as they are."""
+    sentences = tuple(context.sentences) or await asyncio.to_thread(
+        split, context.response
+    )  # a long text takes seconds
+    observation = "\n".join(f"[{item.name}] {item.text}" for item in sentences)
+    return ToolResult(observation=observation, sentences=sentences)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from haluagent.bench.rows import Row
-from haluagent.detection.branch import WAYS_OUT
+from haluagent.detection.verdict import WAYS_OUT
 from haluagent.types import Detection, Record, Step, Usage
 
 # Tokens a second of the embedded engine on two cores. They turn tokens into seconds that do not depend on how busy or

@@ -116,7 +116,7 @@ async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
     first = Sentence(index=1, text=pair.before, span=(0, len(pair.before)))
     own = Sentence(index=2 if pair.before else 1, text=pair.claim, span=place)
     reference = pair.reference or None
-    task = make_task(pair.question, response, reference, pair.language, (own,), registry, model)
+    task = make_task(pair.question, response, reference, pair.language, registry, model).segmented((own,))
     as_it_is = pair.use in PLAIN or (not pair.before and judged_as_it_is(task, model))
     completed = (own,) if as_it_is else await complete(task, model)
     sentences = (first, *completed) if pair.before else completed
