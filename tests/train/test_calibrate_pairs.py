@@ -112,7 +112,7 @@ def test_an_answer_beside_a_line_is_wrong_where_the_other_is_asked_for() -> None
     pairs = list(short())
     assert len({pair.id for pair in pairs}) == len(pairs) > 50
     assert len(set(Counter((pair.language, pair.wrong) for pair in pairs).values())) == 1
-    for passage in roles("haluagent.bench"):
+    for passage in roles("haluagent.corpora"):
         own = [pair for pair in pairs if pair.group == passage.name]
         assert len({pair.half for pair in own}) == 1 and {pair.reference for pair in own} == {passage.text}
         for asked in passage.asked:
@@ -121,7 +121,7 @@ def test_an_answer_beside_a_line_is_wrong_where_the_other_is_asked_for() -> None
 
 
 def test_no_line_is_both_taught_and_calibrated_on() -> None:
-    taught, judged = (roles(package) for package in ("haluagent.train.trajectories", "haluagent.bench"))
+    taught, judged = (roles(package) for package in ("haluagent.train.trajectories", "haluagent.corpora"))
     assert not {one.text for one in taught} & {one.text for one in judged}
     assert not {asked.right for one in taught for asked in one.asked} & {
         asked.right for one in judged for asked in one.asked
