@@ -17,7 +17,7 @@ from haluagent.detection.recheck import recheck
 from haluagent.errors import ConfigError
 from haluagent.events import Answered, Event
 from haluagent.models import resolve
-from haluagent.protocols import Model, Sandbox, SearchProvider, Translator
+from haluagent.protocols import Closable, Concurrent, Model, Sandbox, SearchProvider, Startable, Translator
 from haluagent.text import language as languages
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.services import SandboxName, make_services
@@ -80,7 +80,9 @@ class HaluAgent:
         self.strategy: Strategy = strategy
         self.closed_book = closed_book
         self.limits = limits or Limits()
-        self.concurrency: int = getattr(model, "concurrency", 1) if concurrency is None else concurrency
+        if concurrency is None:
+            concurrency = model.concurrency if isinstance(model, Concurrent) else 1
+        self.concurrency = concurrency
         self.reflect = reflect
         self.services = make_services(sandbox, search, translator)
         self._loop: _Loop | None = None
@@ -183,10 +185,9 @@ class HaluAgent:
     async def aclose(self) -> None:
         """Free the connections that belong to the running event loop."""
         for part in (self.model, *vars(self.services).values()):
-            aclose = getattr(part, "aclose", None)
-            if aclose is not None:
+            if isinstance(part, Closable):
                 with suppress(Exception):
-                    await aclose()
+                    await part.aclose()
 
     def __enter__(self) -> "HaluAgent":
         return self
@@ -208,9 +209,8 @@ class HaluAgent:
     def prepare(self) -> None:
         """Load an engine that is not up yet: this may take seconds, and a download the first time. Else the first
         detection does it. Raises ConfigError where it cannot be started."""
-        start = getattr(self.model, "start", None)
-        if start is not None:
-            start()
+        if isinstance(self.model, Startable):
+            self.model.start()
 
     async def aprepare(self) -> None:
         """`prepare` without holding up the running event loop."""

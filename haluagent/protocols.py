@@ -72,6 +72,60 @@ class Model(Protocol):
         ...
 
 
+# What a model, or another part of an agent, may be able to do besides. Each is asked for with `isinstance`.
+
+
+@runtime_checkable
+class Concurrent(Protocol):
+    """A model that likes to be sent so many requests at a time."""
+
+    concurrency: int
+
+
+@runtime_checkable
+class Served(Protocol):
+    """A model behind an address of its own."""
+
+    base_url: str
+    api_key: str | None
+
+
+@runtime_checkable
+class Startable(Protocol):
+    """A model whose engine takes seconds to start, or has to be downloaded first."""
+
+    def start(self) -> None:
+        """Start it, unless it runs. Raises ConfigError where it cannot be started."""
+        ...
+
+
+@runtime_checkable
+class Warmable(Protocol):
+    """A model that can evaluate a system prompt ahead of the conversations that begin with it."""
+
+    async def warm(self, system: str) -> Usage:
+        """Evaluate the prompt, and return what that cost."""
+        ...
+
+
+@runtime_checkable
+class Reseedable(Protocol):
+    """A model that samples other texts with another seed."""
+
+    def reseeded(self, seed: int) -> Model:
+        """Return the same model with another seed."""
+        ...
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A part with connections or processes of its own."""
+
+    async def aclose(self) -> None:
+        """Free them. The part can be used again afterwards."""
+        ...
+
+
 Outcome = Literal["ok", "syntax_error", "exception", "missing_package", "timeout", "memory", "output", "killed"]
 
 

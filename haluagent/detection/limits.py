@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from haluagent.models.wrapper import ModelWrapper
-from haluagent.protocols import Choice, Generation, Message, Model
+from haluagent.protocols import Choice, Generation, Message, Model, Warmable
 from haluagent.types import Record, Usage
 
 
@@ -87,9 +87,8 @@ class Meter(ModelWrapper):
 
     async def warm(self, system: str) -> None:
         """Let a model that can do so prepare for a system prompt."""
-        warm = getattr(self._model, "warm", None)
-        if warm is not None:
-            self._count(await warm(system))
+        if isinstance(self._model, Warmable):
+            self._count(await self._model.warm(system))
 
     def _count(self, usage: Usage) -> None:
         self.usage += usage

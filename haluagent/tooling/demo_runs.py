@@ -1,22 +1,21 @@
 """The demos of a tool, run for real: `haluagent tools test`."""
 
 import re
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, cast
 
 from haluagent.errors import FormatError, HaluAgentError, ModelError, SandboxError, SearchError, ToolError
-from haluagent.protocols import ToolContext
+from haluagent.protocols import Closable, Model, Sandbox, SearchProvider, ToolContext, Translator
 from haluagent.tooling.demos import demo_call, demo_sentences
 from haluagent.tooling.provenance import check_provenance
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.tool import Demo, Tool
-from haluagent.types import Record
+from haluagent.types import Record, Sentence
 
 # "unverified": it could not be run, or what it says depends on more than the tool.
 Outcome = Literal["same", "different", "unverified"]
 Part = Literal["model", "sandbox", "search", "translator"]
 
-_PARTS: tuple[Part, ...] = ("model", "sandbox", "search", "translator")
 _MISSING: dict[Part, str] = {
     "sandbox": "it needs a sandbox: start Docker, or install bubblewrap",
     "search": "it needs a search: see haluagent index add, or configure a provider",
@@ -62,7 +61,7 @@ class Parts:
 
     async def aclose(self) -> None:
         for part in self._made.values():
-            if hasattr(part, "aclose"):
+            if isinstance(part, Closable):
                 await part.aclose()
 
 
@@ -77,12 +76,36 @@ def make_part(name: Part) -> Any:
     return getattr(make_services(**others), name)
 
 
-class _Context(ToolContext):
-    """A context whose parts are fetched when they are asked for."""
+class _DemoContext(ToolContext):
+    """The context of a demo, as in a detection; its parts are made when the tool first asks for them."""
 
-    def __getattribute__(self, name: str) -> Any:
-        value = super().__getattribute__(name)
-        return value.give(name) if name in _PARTS else value
+    _parts: Parts
+
+    def __init__(self, demo: Demo, sentences: Iterable[Sentence], parts: Parts) -> None:
+        given = {name: getattr(demo, name) for name in ("question", "response", "language", "reference")}
+        given |= {"sentences": tuple(sentence for sentence in sentences if sentence.index), "memory": ()}
+        for name, value in (given | {"_parts": parts}).items():
+            object.__setattr__(self, name, value)  # contexts are frozen
+
+    @property
+    def model(self) -> Model:
+        """Return the model, made now if no tool asked for it before."""
+        return cast(Model, self._parts.give("model"))
+
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """Return the sandbox; None where there is none."""
+        return cast(Sandbox | None, self._parts.give("sandbox"))
+
+    @property
+    def search(self) -> SearchProvider | None:
+        """Return the search; None where there is none."""
+        return cast(SearchProvider | None, self._parts.give("search"))
+
+    @property
+    def translator(self) -> Translator | None:
+        """Return the translator; None where there is none."""
+        return cast(Translator | None, self._parts.give("translator"))
 
 
 async def try_demo(registry: Registry, item: Tool, demo: Demo, parts: Parts) -> Trial:
@@ -93,15 +116,7 @@ async def try_demo(registry: Registry, item: Tool, demo: Demo, parts: Parts) -> 
     """
     parts.asked, parts.failure = set(), None
     call, sentences = demo_call(demo), demo_sentences(demo)
-    lent: Any = parts
-    context = _Context(
-        question=demo.question,
-        response=demo.response,
-        language=demo.language,
-        sentences=tuple(sentence for sentence in sentences.values() if sentence.index),
-        reference=demo.reference,
-        **dict.fromkeys(_PARTS, lent),
-    )
+    context = _DemoContext(demo, sentences.values(), parts)
     pointer = call.arguments.get("sentence")
     about = [sentences[pointer]] if pointer in sentences else list(sentences.values())
     if not item.system and not any(registry.fits(item, context, sentence) for sentence in about):

@@ -4,7 +4,7 @@ import asyncio
 from typing import Literal
 
 from haluagent.errors import NoSandbox
-from haluagent.protocols import Execution, Sandbox, SearchProvider, Services, Translator
+from haluagent.protocols import Closable, Execution, Sandbox, SearchProvider, Services, Translator
 
 SandboxName = Literal["auto", "docker", "bubblewrap", "none"]
 
@@ -47,6 +47,5 @@ class FirstSandbox:
         return await self._found.run(code, seconds=seconds)
 
     async def aclose(self) -> None:
-        aclose = getattr(self._found, "aclose", None)
-        if aclose is not None:
-            await aclose()
+        if isinstance(self._found, Closable):
+            await self._found.aclose()
