@@ -92,7 +92,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     sums = await asyncio.to_thread(_sums, sentence.claim, readable, context.question)
     judged = [await ask(context, sentence, readable[slice(*span)] + sums, wording_of(context)) for span in spans]
     best, place = max(zip(judged, spans, strict=True))
-    reading = await weigh(context, sentence, readable[slice(*place)] + sums, best, readable + sums)
+    reading = await weigh(context, sentence, readable[slice(*place)] + sums, best, readable + sums, wording_of(context))
     label: Label | None = None
     absent = False
     if reading.supported > SUPPORTED:

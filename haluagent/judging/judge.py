@@ -62,11 +62,13 @@ def wording_of(context: ToolContext) -> Wording:
     return "answer" if len(context.sentences) == 1 and context.question.strip() else "statement"
 
 
-async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str) -> Reading:
+async def weigh(
+    context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
+) -> Reading:
     """A judgement of the window, moved by the answer that the model gives from it anew, and by the numbers of the
     sentence that `known`, the text that is compared with, does not have."""
     supported, anew, agrees = judged.supported, "", None
-    if wording_of(context) == "answer" and judged.calibrated and not judged.silent:
+    if wording == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
         agrees = agreement(anew, sentence.text, context.question)
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)

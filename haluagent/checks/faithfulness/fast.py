@@ -50,15 +50,15 @@ async def by_choice(case: Case) -> Finding:
     about = f"{case.question} {case.answer}"
     spans, whole = await asyncio.to_thread(best_windows, case.readable, about, WINDOWS, WINDOW_TOKENS, count)
     claim = Sentence(index=0, text=case.answer, span=(0, len(case.answer)))
-    # Without sentences it stands for a statement, so that `weigh` looks at its numbers and generates nothing.
-    context = ToolContext(case.question, case.answer, case.language, (), case.model, reference=case.document)
+    context = ToolContext(case.question, case.answer, case.language, (claim,), case.model, reference=case.document)
     wording: Wording = "answer" if case.question.strip() and len(split(case.answer)) == 1 else "statement"
     judged = [await ask(context, claim, case.readable[slice(*span)], wording) for span in spans]
     best, place = max(zip(judged, spans, strict=True))
     if best.silent:
         return undecided(_SILENT)
     unasked = replace(context, question="")  # a number that only the question has is new beyond the documents
-    reading = await weigh(unasked, claim, case.readable[slice(*place)], best, case.readable)
+    # As a statement: its numbers are looked for, and nothing is generated.
+    reading = await weigh(unasked, claim, case.readable[slice(*place)], best, case.readable, "statement")
     score = 1 - reading.supported
     verdict = case.verdict(score)
     evidence = source.evidence(place, case.answer, reading.supported, case.question)

@@ -87,7 +87,7 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
     if pair.use in PLAIN:
         row["missing"] = missing_numbers(sentence.claim, text) if pair.use == "results" else []
     elif pair.reference:
-        reading = await weigh(context, sentence, text, judged, text)
+        reading = await weigh(context, sentence, text, judged, text, wording)
         row |= {"anew": reading.anew, "agreement": reading.agrees, "missing": reading.missing}
         row["mentions"] = await mentions(context, None if wording == "answer" else sentence, text)
         row["found"] = (await web_search.run(context, sentence=sentence, query=pair.question)).label
