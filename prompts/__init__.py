@@ -1,9 +1,11 @@
 """Every word that is sent to a model: Jinja2 templates, one file per prompt and language, and `render`."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
@@ -51,21 +53,39 @@ def render(name: str, language: str, **variables: Any) -> str:
     return environment().get_template(f"{name}.{language}.jinja2").render(**variables).strip()
 
 
-class Conversation(list[Message]):
-    """Messages that know the prompt they were rendered from, and with what."""
+class Rendered(NamedTuple):
+    """The prompt that a conversation was made from, and with what."""
 
-    def __init__(self, messages: Iterable[Message], prompt: str, variables: dict[str, Any]) -> None:
-        super().__init__(messages)
-        self.prompt = prompt
-        self.variables = variables
+    prompt: str
+    variables: dict[str, Any]
 
 
-def conversation(name: str, language: str, **variables: Any) -> Conversation:
-    """The prompt as messages: a template marks where one begins with `says("user")`; without marks it is one user
+_remembered: ContextVar[dict[tuple[str, ...], Rendered] | None] = ContextVar("remembered", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Remember, until the end of the block, what conversations are made from: a teacher in the place of a model has to know
+    what it is asked."""
+    token = _remembered.set({})
+    try:
+        yield
+    finally:
+        _remembered.reset(token)
+
+
+def origin(messages: Sequence[Message]) -> Rendered | None:
+    """Return what a conversation was made from; None for one that was put together without a prompt of its own, and
+    outside of `remembering`."""
+    return (_remembered.get() or {}).get(tuple(message["content"] for message in messages))
+
+
+def conversation(name: str, language: str, **variables: Any) -> list[Message]:
+    """Render a prompt as messages: a template marks where one begins with `says("user")`; without marks it is one user
     message. Raises as `render` does."""
     text = render(name, language, **variables)
-    if not text.startswith(_TURN):
-        return Conversation([{"role": "user", "content": text}], name, variables)
-    turns = [turn.partition("\n") for turn in text[1:].split(_TURN)]
+    turns = [turn.partition("\n") for turn in text[1:].split(_TURN)] if text.startswith(_TURN) else [("user", "", text)]
     messages = [Message(role=cast(Role, role), content=content.strip()) for role, _, content in turns]
-    return Conversation(messages, name, variables)
+    if (remembered := _remembered.get()) is not None:
+        remembered[tuple(message["content"] for message in messages)] = Rendered(name, variables)
+    return messages

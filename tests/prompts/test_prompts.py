@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError, meta
 
-from haluagent.prompts import FOLDERS, conversation, environment, fence, render
+from haluagent.prompts import FOLDERS, conversation, environment, fence, origin, remembering, render
 
 PATHS = [path for folder in FOLDERS for path in files("haluagent.prompts").joinpath(folder).iterdir()]
 TEMPLATES = {path.name: path.read_text("utf-8") for path in PATHS}
@@ -54,3 +54,13 @@ def test_text_from_outside_cannot_begin_a_message() -> None:
 @given(st.text(max_size=200))
 def test_fencing_keeps_the_characters(text: str) -> None:
     assert fence(text).replace("\u200b", "") == text.replace("\u200b", "").replace("\x02", " ")
+
+
+def test_what_a_conversation_is_made_from_is_known_while_it_is_remembered() -> None:
+    variables = {"question": "q", "claim": "c"}
+    before = conversation("opinion", "en", **variables)
+    with remembering():
+        asked = conversation("opinion", "en", **variables)
+        assert origin(asked) == ("opinion", variables)
+        assert origin([{"role": "user", "content": "Check S1"}]) is None
+    assert asked == before and origin(asked) is None

@@ -1,12 +1,12 @@
 """What a recorder keeps of a teacher: what was asked, what was said, and never the hint."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from haluagent.prompts import conversation
+from haluagent.prompts import conversation, remembering
 from haluagent.protocols import Message
 from haluagent.train.trajectories.hints import Hinted
 from haluagent.train.trajectories.recorder import Recorder, target
@@ -18,6 +18,12 @@ BRANCH: list[Message] = [
     {"role": "system", "content": "rules"},
     {"role": "user", "content": "Check S2: <statement>x</statement>"},
 ]
+
+
+@pytest.fixture(autouse=True)
+def in_a_detection() -> Iterator[None]:
+    with remembering():
+        yield
 
 
 def test_a_turn_is_kept_with_its_sentence(scripted: Any) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from haluagent.checks.faithfulness.case import Case, Finding, undecided
@@ -13,7 +14,7 @@ from haluagent.judging.judge import WINDOW_TOKENS, in_both_orders
 from haluagent.judging.passages import best_windows
 from haluagent.judging.probabilities import Judgement, judgement, log_odds
 from haluagent.models.calibration import calibration_of
-from haluagent.prompts import Conversation, conversation, fence
+from haluagent.prompts import conversation, fence
 from haluagent.protocols import Message
 from haluagent.text.windows import clip
 from haluagent.types import Language
@@ -123,7 +124,7 @@ def _fitted(case: Case, room: int) -> tuple[str, str, str, float]:
     return question, answer, document, covered(spans, whole, len(case.document))
 
 
-async def _judged_again(case: Case, asked: Conversation, reply: Reply) -> Judgement:
+async def _judged_again(case: Case, asked: Sequence[Message], reply: Reply) -> Judgement:
     """How far the model holds the answer for faithful after its reasons, asked with the options in both orders. The SCORE
     that it wrote is not shown: it would only be repeated."""
     # As the grammar has it: so the engine finds in its cache what it has just written.

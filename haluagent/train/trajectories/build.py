@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal
 from haluagent.errors import ConfigError, HaluAgentError
-from haluagent.protocols import Model, Sandbox
+from haluagent.prompts import remembering
+from haluagent.protocols import Model, Reseedable, Sandbox
 from haluagent.search.index.local import LocalIndex
 from haluagent.tooling.services import SandboxName
 from haluagent.train.trajectories.filter import failing
@@ -108,7 +109,10 @@ async def run(
     """One detection of an agent with a teacher in the place of its model, with everything that the teacher said."""
     recorder = Recorder(teacher, temperature)
     try:
-        found = await agent.on(recorder).adetect(lesson.question, lesson.response, lesson.reference, lesson.language)
+        with remembering():
+            found = await agent.on(recorder).adetect(
+                lesson.question, lesson.response, lesson.reference, lesson.language
+            )
         error = found.error
     except HaluAgentError as problem:  # the question takes the model's whole context
         found, error = _nothing(lesson), str(problem)
@@ -157,7 +161,6 @@ def model_teacher(model: Model) -> Teacher:
     """A model as the teacher, with another seed for each sample of an item."""
 
     def sampled(lesson: Lesson, sample: int) -> Model:
-        reseeded = getattr(model, "reseeded", None)
-        return reseeded(sample) if reseeded is not None and sample else model
+        return model.reseeded(sample) if sample and isinstance(model, Reseedable) else model
 
     return sampled

@@ -11,13 +11,13 @@ from typing import Any
 from haluagent.errors import ModelError
 from haluagent.models.calibration import TAUGHT
 from haluagent.models.tokenizer import ApproximateTokenizer
-from haluagent.prompts import Conversation
+from haluagent.prompts import origin
 from haluagent.protocols import Choice, Generation, Message
 from haluagent.text.segment import split
 from haluagent.train.trajectories.arithmetic import PLANS
 from haluagent.train.trajectories.gold_turns import say, turn
 from haluagent.train.trajectories.lessons import Lesson
-from haluagent.train.trajectories.recorder import prompt_of, target
+from haluagent.train.trajectories.recorder import target
 from haluagent.types import Label, Sentence, Usage
 
 SURE = 0.999
@@ -49,23 +49,23 @@ class GoldTeacher:
         self, messages: Sequence[Message], *, grammar: str | None = None, samples: int = 1, **_: Any
     ) -> Generation:
         """See `Model.generate`. Raises ModelError where the right text is not known."""
-        prompt = prompt_of(messages)
-        if prompt == "agent":
+        asked = origin(messages)
+        if asked is None:
             index = target(messages)
             sentence = self._sentence(index)
             text = say(turn(self._lesson, sentence, self._label(index), messages, grammar or ""), self._lesson.language)
         else:
-            assert isinstance(messages, Conversation)
-            text = self._written(prompt, messages.variables)
+            text = self._written(*asked)
         return Generation(texts=(text,) * samples, usage=Usage(calls=1))
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
         """See `Model.choose`. Raises ModelError where the right choice is not known."""
-        assert isinstance(messages, Conversation)
-        variables = messages.variables
-        if messages.prompt == "opinion":
+        asked = origin(messages)
+        assert asked is not None, "the agent's own turns are written, not chosen"
+        prompt, variables = asked
+        if prompt == "opinion":
             return Choice(probabilities=dict.fromkeys(choices, 1 / len(choices)), usage=Usage(calls=1))
-        first = self._first_option(messages.prompt, variables)
+        first = self._first_option(prompt, variables)
         right = choices[0] if first != bool(variables.get("turned")) else choices[1]
         rest = (1 - SURE) / (len(choices) - 1)
         return Choice(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from haluagent.models.wrapper import ModelWrapper
-from haluagent.prompts import Conversation
-from haluagent.protocols import Choice, Generation, Message, Model
+from haluagent.prompts import origin
+from haluagent.protocols import Choice, Generation, Message, Model, Warmable
 from haluagent.train.trajectories.records import Call, Said
 from haluagent.types import Usage
 
@@ -45,8 +45,7 @@ class Recorder(ModelWrapper):
 
     async def warm(self, system: str) -> Usage:
         """See `EmbeddedModel.warm`."""
-        warm = getattr(self._model, "warm", None)
-        return await warm(system) if warm is not None else Usage()
+        return await self._model.warm(system) if isinstance(self._model, Warmable) else Usage()
 
     def _keep(self, prompt: str, messages: Sequence[Message], reply: str, choices: tuple[str, ...]) -> None:
         sentence = target(messages) if prompt == "agent" else None
@@ -59,7 +58,8 @@ class Recorder(ModelWrapper):
 
 def prompt_of(messages: Sequence[Message]) -> str:
     """The prompt that a conversation was rendered from; "agent" for a branch."""
-    return messages.prompt if isinstance(messages, Conversation) else "agent"
+    found = origin(messages)
+    return found.prompt if found else "agent"
 
 
 def target(messages: Sequence[Message]) -> int | None:
