@@ -31,11 +31,11 @@ T = TypeVar("T")
 
 
 class HaluAgent:
-    """Detects hallucinations with a model of your own and tools (Cheng et al. 2024, "Small Agent Can Also Rock!").
+    """Detect hallucinations with a model of your own and tools (Cheng et al. 2024, "Small Agent Can Also Rock!").
 
     `model` is a `Model`, the name of one that `base_url` serves, the path of a GGUF file, or None for what the
-    environment, the configuration file or else the embedded default says. `adapter` is the path of what the model was
-    taught, as `haluagent.models.resolve` takes it; None leaves the embedded model as it was. `tools` are added to the built-in ones.
+    environment, the configuration file or else the embedded default says. `adapter` is the path of an
+    adapter, as `haluagent.models.resolve` takes it; None uses the base model. `tools` are added to the built-in ones.
     `strategy="linear"` keeps the paper's single transcript. `closed_book=True` lets the model's own belief become
     the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
     model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
@@ -95,7 +95,7 @@ class HaluAgent:
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
     ) -> Detection:
-        """The report on one response. Raises ConfigError for an empty text or a language that is not supported.
+        """Return the report on one response. Raises ConfigError for an empty text or a language that is not supported.
 
         A model that fails, a limit that is reached and a tool that breaks do not raise: they are in the report.
         """
@@ -108,7 +108,7 @@ class HaluAgent:
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
     ) -> AsyncIterator[Event]:
-        """The same as events, as they happen; the last is `Answered`. Closing it early stops the detection, which has
+        """Yield the same as events, as they happen; the last is `Answered`. Closing it early stops the detection, which has
         ended when `aclose()` returns."""
         events = _events(lambda emit: self._run(question, response, reference, language, emit))
         async with aclosing(events):
@@ -122,7 +122,7 @@ class HaluAgent:
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
     ) -> Detection:
-        """`adetect` for synchronous code."""
+        """Do what `adetect` does, for synchronous code."""
         return self.wait_for(self.adetect(question, response, reference, language))
 
     def stream(
@@ -132,7 +132,7 @@ class HaluAgent:
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
     ) -> Iterator[Event]:
-        """`astream` for synchronous code."""
+        """Do what `astream` does, for synchronous code."""
         return self._background().iterate(self.astream(question, response, reference, language))
 
     def recheck(
@@ -147,24 +147,24 @@ class HaluAgent:
         return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
 
     def wait_for(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of something asynchronous, for synchronous code: it runs on the agent's own thread."""
+        """Run a coroutine on the agent's own thread and return its result, for synchronous code."""
         result: T = self._background().run(coroutine)
         return result
 
     def searching(self, search: SearchProvider) -> "HaluAgent":
-        """The same agent with another search."""
+        """Return the same agent with another search."""
         other = self._copy()
         other.services = replace(self.services, search=search)
         return other
 
     def on(self, model: Model) -> "HaluAgent":
-        """The same agent with another model."""
+        """Return the same agent with another model."""
         other = self._copy()
         other.model = model
         return other
 
     def within(self, limits: Limits) -> "HaluAgent":
-        """The same agent with other limits."""
+        """Return the same agent with other limits."""
         other = self._copy()
         other.limits = limits
         return other
@@ -207,13 +207,13 @@ class HaluAgent:
         return await run.run()
 
     def prepare(self) -> None:
-        """Load an engine that is not up yet: this may take seconds, and a download the first time. Else the first
-        detection does it. Raises ConfigError where it cannot be started."""
+        """Load an engine that does not run yet: this may take seconds, and a download the first time. Without this call the
+        first detection does it. Raises ConfigError where it cannot be started."""
         if isinstance(self.model, Startable):
             self.model.start()
 
     async def aprepare(self) -> None:
-        """`prepare` without holding up the running event loop."""
+        """Do what `prepare` does, without blocking the running event loop."""
         await _in_daemon_thread(self.prepare)
 
     def _start(
@@ -273,7 +273,7 @@ async def _in_daemon_thread(work: Callable[[], None]) -> None:
 
 
 async def _events(work: Callable[[Callable[[Event], None]], Any]) -> AsyncGenerator[Event, None]:
-    """The events that `work(emit)` emits until `Answered`. Its error is raised here; closing this cancels it."""
+    """Yield the events that `work(emit)` emits until `Answered`. Its error is raised here; closing this cancels it."""
     waiting: asyncio.Queue[Event | None] = asyncio.Queue()
     task = asyncio.ensure_future(work(waiting.put_nowait))
     task.add_done_callback(lambda _: waiting.put_nowait(None))

@@ -1,4 +1,4 @@
-"""What the agent asks of the parts around it. Each is a method or two, so that anything can stand behind it."""
+"""The parts around the agent, as protocols of a method or two, so that anything can implement them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Choice(Record):
 
 @runtime_checkable
 class Model(Protocol):
-    """A language model behind an OpenAI-compatible door.
+    """A language model.
 
     `context` is the number of tokens a prompt and its answer may have together.
     All calls raise `ModelError` when the endpoint failed after its retries.
@@ -68,7 +68,7 @@ class Model(Protocol):
         ...
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens of this model `text` takes."""
+        """Count the tokens of this model in `text`."""
         ...
 
 
@@ -130,7 +130,7 @@ Outcome = Literal["ok", "syntax_error", "exception", "missing_package", "timeout
 
 
 class Execution(Record):
-    """What became of a program in a sandbox.
+    """The outcome of a program in a sandbox.
 
     `outcome`: it ran to its end (`ok`); it could not be compiled (`syntax_error`); an exception left it (`exception`,
     failed assertions too); it needs a package that the sandbox does not have (`missing_package`, named in `error`);
@@ -182,25 +182,25 @@ class SearchProvider(Protocol):
     name: str
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        """At most `count` results, best first; an empty list where nothing was found. Raises SearchError, QuotaExhausted
+        """Return at most `count` results, best first; an empty list where nothing was found. Raises SearchError, QuotaExhausted
         or SearchTimeout: none of them means that there is nothing to find."""
         ...
 
 
 @runtime_checkable
 class Translator(Protocol):
-    """Translates text. Languages are ISO 639-1 codes (`zh`, `en`, `ko`)."""
+    """A translation service. Languages are ISO 639-1 codes (`zh`, `en`, `ko`)."""
 
     name: str
 
     async def translate(self, text: str, target: str, source: str | None = None) -> str:
-        """The text in `target`. Raises ToolError or ModelError where the service failed."""
+        """Translate `text` to `target`. Raises ToolError or ModelError where the service failed."""
         ...
 
 
 @dataclass(frozen=True)
 class Services:
-    """What stands behind the tools, shared by all detections of an agent. None where there is none."""
+    """The services that tools use, shared by all detections of an agent. None where there is none."""
 
     sandbox: Sandbox | None = None
     search: SearchProvider | None = None
@@ -209,7 +209,7 @@ class Services:
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a tool may know and use. `memory` holds the entries decided so far in this detection.
+    """The texts and services that a tool may use. `memory` holds the entries decided so far in this detection.
 
     `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing. `results`
     where the reference is what the tools of an agent's run returned, which is read in another way than prose. `base_rate` is the
@@ -230,7 +230,7 @@ class ToolContext:
     base_rate: float = 0.5
 
     def sentence(self, index: int) -> Sentence:
-        """The sentence of that index; 0 is the whole response. Raises KeyError where there is none."""
+        """Return the sentence of that index; 0 is the whole response. Raises KeyError where there is none."""
         if index == 0:
             return Sentence(index=0, text=self.response, span=(0, len(self.response)))
         for sentence in self.sentences:

@@ -73,7 +73,7 @@ class _Branch:
         return await self.give_up("step_limit")
 
     async def act(self, turn: turn_format.Turn) -> MemoryEntry | None:
-        """Make the call. The entry that it leads to, or None where the branch goes on."""
+        """Make the call. Return the entry that it leads to, or None where the branch goes on."""
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
         if turn.call.name in WAYS_OUT and step.result:
             return await self.end_without_check(turn, step.result)
@@ -89,21 +89,21 @@ class _Branch:
         return None
 
     def withdraw(self, name: str) -> None:
-        """Offer a tool no more: it has nothing new to say here. After the last come the `later` ones."""
+        """Stop offering a tool that has nothing new to say here. After the last one the `later` tools are offered."""
         self.offered = [item for item in self.offered if item.system or item.name != name]
         if all(item.system for item in self.offered) and self.later:
             self.offered, self.later = [*self.later, *self.offered], []
 
     def step(self, turn: turn_format.Turn, error: str) -> Step:
-        """A turn that led to no call."""
+        """Make the step of a turn that led to no call."""
         usage = self.model.usage - self.turn_began
         return Step(
             sentence=self.sentence.index, thought=turn.thought, call=turn.call, result=None, error=error, usage=usage
         )
 
     async def next_turn(self) -> turn_format.Turn | None:
-        """The only turn that is possible, or else the model's next readable one, with its errors shown to it; None where
-        they were too many."""
+        """Return the only possible turn, or else the model's next readable one. Its format errors are shown to the model;
+        None where there were too many."""
         self.turn_began = self.model.usage
         if call := await asyncio.to_thread(self.obvious_call):
             return turn_format.Turn(thought=render("reason", self.language, kind="only_tool", detail=""), call=call)
@@ -136,7 +136,7 @@ class _Branch:
                 self.reply(generation.text, str(error))
 
     def tell_offered(self) -> None:
-        """Say which tools may be called, where that was not said already: the system prompt lists all of them."""
+        """Tell the model which tools it may call now, since the system prompt lists all of them."""
         told = render("offered", self.language, tools=[item.name for item in self.offered])
         if told != self.told:
             self.told = told
@@ -144,14 +144,14 @@ class _Branch:
             self.messages[-1] = Message(role=last["role"], content=f"{last['content']}\n{told}")
 
     def obvious_call(self) -> ToolCall | None:
-        """The call to make where the one tool that is offered can be called in one way only, and has not failed."""
+        """Return the call where only one tool is offered, it can be called in one way only, and it has not failed."""
         if len(self.offered) != 1 or self.failed[self.offered[0].name]:
             return None
         return self.state.registry.obvious(self.offered[0], self.state.context(self.model), self.sentence)
 
     def allowed(self, turn: turn_format.Turn) -> turn_format.Turn:
-        """The turn, where it calls a tool that is offered, about this sentence. A grammar makes it so; an endpoint
-        without grammars must be held to it. Raises FormatError."""
+        """Return the turn where it calls an offered tool about this sentence. A grammar ensures that; an endpoint without
+        grammars has to be checked. Raises FormatError."""
         names = [item.name for item in self.offered]
         if turn.call.name not in names:
             raise FormatError(f"{turn.call.name} is not offered here; call {' or '.join(names)}")
@@ -172,8 +172,9 @@ class _Branch:
         self.messages += exchange(said, observation, self.language)
 
     async def end_without_check(self, turn: turn_format.Turn, result: ToolResult) -> MemoryEntry | None:
-        """The model says that there is nothing to check, or nothing to check it with. Its word for the first is put to
-        the test; for the second what could look it up has to be tried first, and its word is kept for the reason."""
+        """End the branch where the model says that there is nothing to check, or no tool to check it with. The first claim
+        is tested. For the second, every tool that could look it up is tried first; what the model said is kept for the
+        reason."""
         empty = result.label == "no_claim" and not states_something(self.sentence.text)
         if empty and not await is_claim(self.state.task, self.sentence, self.model):
             return label(self.state, self.sentence, turn.call, result)
@@ -187,17 +188,17 @@ class _Branch:
         return await undecided(self.state, self.sentence, self.last_observation or ended, self.model)
 
     def repeats_a_demo(self, call: ToolCall) -> bool:
-        """Whether what the model says is what an example says: then it says nothing about this sentence."""
+        """Return True where the model only repeats an example, which says nothing about this sentence."""
         said = [str(value) for name, value in call.arguments.items() if name != "sentence"]
         return any(text in demo.call for text in said for demo in self.state.registry[call.name].demos)
 
     def could_look_up(self) -> bool:
-        """Whether a tool is still offered that has something to look in: a reference, or a search."""
+        """Return True while a tool is offered that can look the claim up, in a reference or by a search."""
         somewhere = self.state.task.reference is not None or self.state.services.search is not None
         return somewhere and any(not item.system for item in self.offered)
 
     async def give_up(self, kind: str) -> MemoryEntry:
-        """End without a label. A limit is no judgement, so even a closed book decides nothing then."""
+        """End without a label. Reaching a limit is no judgement, so closed-book mode decides nothing then either."""
         limits: dict[str, Stop] = {"step_limit": "step_limit", "format_errors": "format_errors"}
         if kind in limits:
             self.state.stops.append(limits[kind])
@@ -207,7 +208,7 @@ class _Branch:
 
 
 def exchange(said: str, observation: str, language: Language) -> list[Message]:
-    """A turn of the model and what it is answered. Both may repeat text from outside, so both are fenced."""
+    """Return a turn of the model and the answer to it. Both may repeat text from outside, so both are fenced."""
     return [
         {"role": "assistant", "content": fence(said)},
         {"role": "user", "content": turn_format.OBSERVATION[language] + fence(observation)},

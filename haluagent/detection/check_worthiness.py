@@ -1,5 +1,4 @@
-"""Whether a sentence claims anything. A model that may end a check would rather do so: its word for it is put to the
-test."""
+"""Check-worthiness: does a sentence claim anything? A model tends to end a check early, so its word for it is tested."""
 
 from haluagent.detection.limits import Meter
 from haluagent.detection.task import DetectionTask
@@ -14,8 +13,8 @@ CLAIM_TOKENS = 300
 
 
 async def is_claim(task: DetectionTask, sentence: Sentence, model: Meter) -> bool:
-    """Whether the model, asked with the options in both orders, holds the sentence for information that can be right or
-    wrong, rather than for a greeting, an announcement or a feeling."""
+    """Return True where the model takes the sentence for information that can be right or wrong, rather than for a
+    greeting, an announcement or a feeling. It is asked twice, with the options in both orders."""
     question = clip(task.question, CLAIM_TOKENS, task.count)[0]
     claim = clip(sentence.claim, CLAIM_TOKENS, task.count)[0]
     one, other, _ = await in_both_orders(

@@ -1,4 +1,4 @@
-"""Pronouns and omitted content filled in, so that a sentence can be checked by itself (the paper's section 2.3).
+"""Decontextualisation: pronouns and omitted content are filled in, so that a sentence can be checked by itself (the paper's section 2.3).
 
 The model writes the completion; it is kept beside the verbatim sentence, and dropped where it brings in anything
 that neither the question nor the response says.
@@ -32,8 +32,8 @@ _GLUE = frozenset(
 
 
 def needs_completion(sentence: Sentence, language: str) -> bool:
-    """Whether a sentence says too little by itself: it holds a pronoun or is a bare fragment. Code and formulas are
-    left as they are."""
+    """Return True for a sentence that cannot be understood alone: it has a pronoun or is a bare fragment. Code and formulas
+    are left as they are."""
     text = sentence.text
     if _CODE.search(text) or "=" in text:
         return False
@@ -45,14 +45,14 @@ def needs_completion(sentence: Sentence, language: str) -> bool:
 
 
 def judged_as_it_is(task: DetectionTask, model: Meter) -> bool:
-    """Whether the response is one sentence and the model was taught to judge that as the answer to the question: then it
-    is not completed."""
+    """Return True where the response is one sentence and the model was fine-tuned to judge it as the answer to the question:
+    then it is not completed."""
     as_answer = calibration_of(model).answer_asked_as[task.language] == "answer"
     return bool(taught_of(model)) and as_answer and len(task.sentences) == 1
 
 
 async def complete(task: DetectionTask, model: Meter) -> tuple[Sentence, ...]:
-    """The sentences, each with its `standalone` text where it needed one."""
+    """Return the sentences, each with its `standalone` text where it needed one."""
     return tuple([await _complete(task, sentence, model) for sentence in task.sentences])
 
 
@@ -75,7 +75,7 @@ async def _complete(task: DetectionTask, sentence: Sentence, model: Meter) -> Se
 
 
 def adds_nothing(written: str, original: str, known: str) -> bool:
-    """Whether a completion keeps every number, name and denial of the original and takes every other word from
+    """Return True for a completion that keeps every number, name and denial of the original and takes every other word from
     `known`."""
     if not written or written == original or len(written) > 3 * len(original) + 240:
         return False

@@ -1,4 +1,4 @@
-"""How far a detection may go, and the meter that counts how far it went."""
+"""The limits of a detection, and the meter that counts what it used."""
 
 import time
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class Budget:
         self._tokens += usage.evaluated_tokens + usage.generated_tokens
 
     def check(self) -> None:
-        """Raises BudgetExceeded where nothing is left."""
+        """Raise BudgetExceeded where nothing is left."""
         left = self.seconds_left()
         if left is not None and left <= 0:
             raise BudgetExceeded(f"the time limit of {self._limits.seconds:g} s was reached")
@@ -86,7 +86,7 @@ class Meter(ModelWrapper):
         return choice
 
     async def warm(self, system: str) -> None:
-        """Let a model that can do so prepare for a system prompt."""
+        """Have the model evaluate a system prompt ahead, where it can."""
         if isinstance(self._model, Warmable):
             self._count(await self._model.warm(system))
 

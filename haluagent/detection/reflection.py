@@ -1,4 +1,4 @@
-"""Reflection: every label against its evidence, then the sentences against each other (the paper's section 2.3).
+"""The reflect stage: every label against its evidence, then the sentences against each other (the paper's section 2.3).
 
 Every revision keeps the label it replaced and the reason.
 """
@@ -32,8 +32,8 @@ _OF_CALCULATION = re.compile(
 
 
 async def reflect(state: DetectionState, model: Meter) -> None:
-    """Revise the memory where the local or the global look says so. The global look needs no model, and is taken
-    whatever becomes of the local one."""
+    """Revise the memory, first locally and then globally. The global part needs no model and runs even where the local one
+    fails."""
     try:
         if state.task.reference is not None:
             for entry in state.memory.entries():
@@ -45,7 +45,7 @@ async def reflect(state: DetectionState, model: Meter) -> None:
 
 
 async def _local(state: DetectionState, entry: MemoryEntry, model: Meter) -> None:
-    """A sentence that another tool found right (its arithmetic, its dates) must also not go against the reference."""
+    """Contradict a sentence that another tool supports (its arithmetic, its dates) where the reference contradicts it."""
     if entry.tool == "match" or entry.label != "supported":
         return
     result = await judge(state.context(model), entry.sentence)
@@ -55,7 +55,7 @@ async def _local(state: DetectionState, entry: MemoryEntry, model: Meter) -> Non
 
 
 def look_globally(state: DetectionState) -> None:
-    """A step that uses the result of a wrong step is wrong, even where it is right taken alone."""
+    """Contradict every step that uses the result of a wrong step, even where it is right taken alone."""
     response, question = state.task.response, state.task.question
     wrong: list[MemoryEntry] = []
     for entry in state.memory.entries():
@@ -72,8 +72,8 @@ def look_globally(state: DetectionState) -> None:
 
 
 def _corroborate(state: DetectionState) -> None:
-    """A step that nothing could check is supported by the answer that it leads to, where formulas written from the
-    question alone gave that answer again. As sure as the answer is, times `STEP`.
+    """Support the steps that nothing could check where the answer they lead to is supported by formulas written from the
+    question alone. The confidence is that of the answer, times `STEP`.
 
     What stays unverified: everything where the answer is not supported; a sentence that is no step (`_is_step`); and what
     was looked up elsewhere, which is a statement about the world. What the model believes of a step is no check, and does not
@@ -97,7 +97,7 @@ def _corroborate(state: DetectionState) -> None:
 
 
 def _numbers_of_the_solution(state: DetectionState) -> set[Fraction]:
-    """The values that the question gives, that the answer is, or that a sentence found right by the calculator has."""
+    """Collect the values of the question, of the answer, and of the sentences that the calculator supports."""
     entries = state.memory.entries()
     right = [entry.sentence for entry in entries if entry.label == "supported" and entry.tool == "calculator"]
     texts = [state.task.question, *(sentence.text for sentence in right if sentence.index)]
@@ -106,7 +106,7 @@ def _numbers_of_the_solution(state: DetectionState) -> set[Fraction]:
 
 
 def _is_step(text: str, question: str, known: set[Fraction]) -> bool:
-    """Whether a sentence only calculates, or speaks of what the question speaks of: two of three words that are neither
+    """Return True for a sentence that only calculates, or that is about what the question is about: two of three words that are neither
     numbers nor said in any calculation stand in the question; of a Chinese pair, both characters. Without a formula
     (`0.9x = x - 250`), each number must be one of `known`; in a formula a number may be worked out on the way."""
     said, asked = _topics(text), _topics(question)
@@ -117,13 +117,13 @@ def _is_step(text: str, question: str, known: set[Fraction]) -> bool:
 
 
 def _topics(text: str) -> set[str]:
-    """What a text is about: its words in the singular, without numbers, unknowns and the words of calculation."""
+    """Return the topic words of a text: singular, without numbers, unknowns and the words of calculation."""
     found = words(_OF_CALCULATION.sub(" ", text))
     return {word.removesuffix("s") for word in found if not re.fullmatch(r"[a-z]|.*\d.*", word)}
 
 
 def _has_formula(text: str) -> bool:
-    """Whether a text calculates with signs or with a multiple of an unknown; `x = 50` and `5-day` do not."""
+    """Return True for a text that calculates with operators or with a multiple of an unknown; `x = 50` and `5-day` do not."""
     kinds = [token.kind for token in tokenize(text)]
     signs = "unknown" in kinds or any(sign in text for sign in "=≈×÷")
     return ("operator" in kinds and signs) or any(
@@ -134,7 +134,7 @@ def _has_formula(text: str) -> bool:
 def _rests_on(
     entry: MemoryEntry, wrong: list[MemoryEntry], response: str, question: str
 ) -> tuple[str, MemoryEntry] | None:
-    """The number of a wrong step that a sentence calculates with, or that it gives as the answer without any check.
+    """Return the number of a wrong step that a sentence calculates with, or gives as the answer without any check.
 
     What claims nothing, and what a reference or another source supports, does not rest on it: the same number may
     well mean something else there.
@@ -152,8 +152,8 @@ def _rests_on(
 
 
 def results(entry: MemoryEntry, response: str) -> list[Number]:
-    """What a wrong step states as its result: of the equations that were found wrong, or, where it is only a
-    consequence of another wrong step, of all of its equations."""
+    """Return the results that a wrong step states: those of the equations found wrong, or of all its equations where it only
+    follows from another wrong step."""
     if entry.revised_from is not None:
         return stated_results(entry.sentence.text)
     spans = [evidence.span for evidence in entry.evidence if evidence.source == "calculator" and evidence.span]
@@ -161,8 +161,8 @@ def results(entry: MemoryEntry, response: str) -> list[Number]:
 
 
 def uses(text: str, wrong: list[Number], question: str) -> list[str]:
-    """The numbers of `text` that are such a result and nothing else: not given in the question, and not worked out
-    anew in this text."""
+    """Return the numbers of `text` that can only come from a wrong result: not given in the question, and not worked out anew
+    in this text."""
     given = {number.value for number in find_numbers(question)}
     values = {number.value for number in wrong} - given
     fresh = {number.span for number in stated_results(text)}

@@ -1,4 +1,4 @@
-"""What the model itself believes of a sentence: never a check, only an opinion beside one that could not be made."""
+"""Self-assessment: the model's own belief about a sentence. It is never a check, only an opinion where none was possible."""
 
 from haluagent.detection.task import DetectionTask
 from haluagent.prompts import conversation
@@ -8,8 +8,8 @@ from haluagent.types import Sentence
 
 
 async def self_assessment(task: DetectionTask, sentence: Sentence, model: Model) -> float | None:
-    """The probability in [0, 1] that the model gives to the sentence being true, from one scored choice; None where
-    the server gives no probabilities, since one written word says nothing of how sure it is."""
+    """Return the probability in [0, 1] that the model gives to the sentence being true, from one scored choice; None where
+    the server gives no probabilities, since a single written word does not tell how sure it is."""
     choices = {"en": ["Yes", "No"], "zh": ["是", "否"]}[task.language]
     messages = conversation(
         "opinion",

@@ -52,7 +52,7 @@ class Memory:
 
 @dataclass
 class DetectionState:
-    """What the stages of one detection share. `read` are the spans of the reference that were looked at, `stops` the limits
+    """The data that the stages of one detection share. `read` are the spans of the reference that were looked at, `stops` the limits
     that ended the branch of a sentence."""
 
     task: DetectionTask
@@ -67,7 +67,7 @@ class DetectionState:
     stops: list[Stop] = field(default_factory=list)
 
     def context(self, model: Meter) -> ToolContext:
-        """Return what a tool may know and use now."""
+        """Return the context of a tool, as things stand now."""
         return ToolContext(
             question=self.task.question,
             response=self.task.response,
@@ -80,13 +80,13 @@ class DetectionState:
         )
 
     def record(self, entry: MemoryEntry) -> MemoryEntry:
-        """Keep an entry and tell who listens."""
+        """Keep an entry and emit it."""
         self.memory.record(entry)
         self.emit(Verdict(entry=entry))
         return entry
 
     def keep(self, step: Step) -> Step:
-        """Keep a step and tell who listens."""
+        """Keep a step and emit it."""
         self.steps.append(step)
         text = step.result.observation if step.result else step.error or ""
         self.emit(Observation(sentence=step.sentence, step=step, text=text))

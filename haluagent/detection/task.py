@@ -1,4 +1,4 @@
-"""One text to check, and the prompts about it. Everything shared by its branches comes first in them."""
+"""One text to check, and the prompts about it. What all branches share comes first in them, for the prefix cache."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ ANSWER_TOKENS = 768  # kept free for a branch's own turns and observations
 
 @dataclass(frozen=True)
 class DetectionTask:
-    """What `detect` was given, and its sentences once they are cut.
+    """The input of a detection, and its sentences once they are cut.
 
     `windows` are runs of sentences that fit the model's context together. `room` is the number of tokens for them; a
     single sentence that takes more is shown by its beginning and end, and `hidden` counts the characters between.
@@ -48,11 +48,11 @@ class DetectionTask:
         return replace(self, sentences=sentences, windows=windows)
 
     def messages(self, sentence: Sentence) -> list[Message]:
-        """The conversation that opens the branch of one sentence."""
+        """Return the messages that open the branch of one sentence."""
         return self._open(self._window(sentence), sentence.name, sentence.claim)
 
     def opening(self) -> list[Message]:
-        """The conversation that opens a single transcript over the whole response, not yet split."""
+        """Return the messages that open a single transcript over the whole response, not yet split."""
         whole = Sentence(index=0, text=self.response, span=(0, len(self.response)))
         messages = self._open((whole,), None, "")
         messages[-1]["content"] += "\n" + render("linear", self.language)
@@ -90,7 +90,7 @@ def make_task(
     """Render what the branches share. The response is not yet cut into sentences: see `DetectionTask.segmented`.
 
     Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
-    taught tools is shown no examples of them, apart from there: it was taught branches.
+    fine-tuned on tools is shown no examples of them, except there: it was fine-tuned on branches.
     Raises ConfigError where the question leaves no room in the model's context.
     """
     tools = list(registry)

@@ -83,7 +83,7 @@ async def transcript(state: DetectionState, model: Meter) -> Stop:
 
 
 def _useful(state: DetectionState, model: Meter) -> list[Tool]:
-    """The system tools, and those that have something to decide about a sentence or the whole response."""
+    """List the system tools, and those that have something to decide about a sentence or the whole response."""
     context = state.context(model)
     units = [*state.task.sentences, context.sentence(0)]
     fits = state.registry.fits
@@ -97,7 +97,7 @@ def _check_room(messages: list[Message], model: Meter) -> None:
 
 
 def _pointed(state: DetectionState, turn: turn_format.Turn, model: Meter) -> Sentence | None:
-    """The sentence a call points to; None for a call about none. Raises FormatError where the tool has nothing to
+    """Return the sentence a call points to; None for a call about none. Raises FormatError where the tool has nothing to
     decide about it."""
     if "sentence" not in turn.call.arguments:
         return None

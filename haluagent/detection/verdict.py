@@ -39,12 +39,12 @@ class Offer(NamedTuple):
 
     @property
     def verifies(self) -> bool:
-        """True where one of the tools that are offered now can decide something."""
+        """Return True where one of the tools offered now can decide something."""
         return any(not item.system for item in self.now)
 
     @property
     def specific(self) -> bool:
-        """True where one of them has something of its own to decide, such as an equation or a date."""
+        """Return True where one of them has something of its own to decide, such as an equation or a date."""
         return any(not item.system and not item.general for item in self.now)
 
 

@@ -1,4 +1,4 @@
-"""Whether a question asks for facts or for a piece of writing, which is checked as a whole, by its conditions.
+"""Tell a question of fact from a writing assignment, which is checked as a whole, by its conditions.
 
 In the paper the agent decides whether to split a response or to check it as a whole; this is that decision.
 """
@@ -11,7 +11,7 @@ from haluagent.text.windows import clip
 
 
 async def is_writing(state: DetectionState, model: Meter) -> bool:
-    """True where the question sets a length and the model holds it for a writing assignment."""
+    """Return True where the question sets a length and the model takes it for a writing assignment."""
     task = state.task
     if length_requirement(task.question) is None:
         return False

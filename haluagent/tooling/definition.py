@@ -95,7 +95,7 @@ def make_tool(
 
 
 def _check_texts(name: str, description: dict[Language, str], demos: tuple[Demo, ...], system: bool) -> None:
-    """Raises ConfigError where a language is missing."""
+    """Raise ConfigError where a language is missing."""
     if not isinstance(description, dict):
         raise ConfigError(f'tool {name}: write the description as {{"en": "...", "zh": "..."}}')
     if not all(isinstance(demo, Demo) for demo in demos):
@@ -118,7 +118,7 @@ def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _parameters(name: str, function: Callable[..., Any], hints: dict[str, Any]) -> dict[str, inspect.Parameter]:
-    """The arguments after the context. Raises ConfigError for one that cannot be described to the model."""
+    """Return the arguments after the context. Raises ConfigError for one that cannot be described to the model."""
     given = list(inspect.signature(function).parameters.values())
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if not given or given[0].kind not in by_position or argument_type(hints.get(given[0].name)) is not None:
@@ -149,5 +149,5 @@ def _parameters(name: str, function: Callable[..., Any], hints: dict[str, Any]) 
 
 
 def _is_plain_identifier(name: str) -> bool:
-    """Whether the parser of the model's turns (`wire`) can read a name."""
+    """Return True for a name that the parser of the model's turns can read."""
     return name.isascii() and name.isidentifier()

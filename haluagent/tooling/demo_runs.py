@@ -1,4 +1,4 @@
-"""The demos of a tool, run for real: `haluagent tools test`."""
+"""Run the demos of a tool for real: `haluagent tools test`."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ _MISSING: dict[Part, str] = {
 
 
 class Trial(Record):
-    """What became of one demo. `got` is the observation, also where it is an error's; None where there is none."""
+    """The outcome of one demo. `got` is the observation, also where it is an error's; None where there is none."""
 
     demo: Demo
     outcome: Outcome
@@ -32,7 +32,7 @@ class Trial(Record):
 
 
 class Parts:
-    """What stands behind the tools, each made when a tool first asks for it: a calculator needs no model.
+    """The model and the services of the tools, each made when a tool first asks for it: a calculator needs no model.
 
     `make` is given a part's name; it returns None where there is no such part, and raises ConfigError or ModelError
     where it cannot be had.
@@ -55,7 +55,7 @@ class Parts:
         return self._made[name]
 
     def missing(self) -> str | None:
-        """Why a tool could not do its work, as far as its parts are to blame."""
+        """Say why a tool could not do its work, where one of its parts is missing; None otherwise."""
         absent = (text for name, text in _MISSING.items() if name in self.asked and self._made.get(name) is None)
         return self.failure or next(absent, None)
 
@@ -66,7 +66,7 @@ class Parts:
 
 
 def make_part(name: Part) -> Any:
-    """The configured one, as for an agent."""
+    """Make the configured part, as for an agent."""
     from haluagent.models import resolve
     from haluagent.tooling.services import make_services
 

@@ -1,4 +1,4 @@
-"""The demos of a tool, checked when it is defined: the model copies what it is shown, so each must be a sound call."""
+"""Check the demos of a tool when it is defined: the model copies what it is shown, so each must be a valid call."""
 
 from pydantic import ValidationError
 
@@ -10,7 +10,7 @@ from haluagent.types import Sentence, ToolCall
 
 
 def check_demos(item: Tool) -> None:
-    """Raises ConfigError for a demo whose call is not the tool's own, or could not be made."""
+    """Raise ConfigError for a demo whose call is not the tool's own, or could not be made."""
     for demo in item.demos:
         for name in ("question", "response", "thought", "call", "observation"):
             if not getattr(demo, name).strip():
@@ -22,18 +22,18 @@ def check_demos(item: Tool) -> None:
 
 
 def demo_call(demo: Demo) -> ToolCall:
-    """Raises FormatError where it is no call."""
+    """Return the call of a demo. Raises FormatError where it is no call."""
     return parse(demo.call).call
 
 
 def demo_sentences(demo: Demo) -> dict[str, Sentence]:
-    """What the call of a demo may point to, by name: the whole response (S0), and its sentences as in a detection."""
+    """Return what the call of a demo may point to, by name: the whole response (S0), and its sentences as in a detection."""
     whole = Sentence(index=0, text=demo.response, span=(0, len(demo.response)))
     return {sentence.name: sentence for sentence in (whole, *split(demo.response))}
 
 
 def _problem(item: Tool, demo: Demo) -> str | None:
-    """What to change in a demo, as the end of a sentence; None where all is well."""
+    """Say what to change in a demo, as the end of a sentence; None where nothing is wrong."""
     try:
         call = demo_call(demo)
     except FormatError:

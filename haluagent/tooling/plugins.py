@@ -1,4 +1,4 @@
-"""Tools from a file of the user's own. Loading it runs it, so only a file that the user names is loaded."""
+"""Load tools from a file of the user's own. Loading runs the file, so only one that the user names is loaded."""
 
 import hashlib
 import importlib.util
@@ -16,7 +16,7 @@ from haluagent.tooling.tool import Tool
 
 
 def load_file(path: str | Path) -> tuple[Tool, ...]:
-    """The tools that a Python file defines or imports at its top level, in that order; the built-in ones do not count.
+    """Return the tools that a Python file defines or imports at its top level, in that order, without the built-in ones.
 
     The file may import modules that lie beside it. Raises ConfigError of one line, with the place in the file where
     there is one, for a file that cannot be read or run, that has no tool, or two tools of one name.
@@ -35,7 +35,7 @@ def load_file(path: str | Path) -> tuple[Tool, ...]:
 
 
 def _is_built_in(item: Tool) -> bool:
-    """Whether the file only imported the tool to call it."""
+    """Return True for a tool that the file only imports to call it."""
     return item.run.__module__.startswith("haluagent.")
 
 
@@ -72,7 +72,7 @@ def _run(file: Path) -> ModuleType:
 
 @contextmanager
 def _siblings(folder: Path) -> Iterator[None]:
-    """Modules of `folder` can be imported: before all others while the file runs, as for a script, then after all
+    """Make the modules of `folder` importable: before all others while the file runs, as for a script, then after all
     others, so that none of them hides a module that is imported later."""
     entry = str(folder)
     sys.path.insert(0, entry)
@@ -85,7 +85,7 @@ def _siblings(folder: Path) -> Iterator[None]:
 
 
 def _place(file: Path, error: BaseException) -> str:
-    """The file and line that the user has to look at."""
+    """Return the file and line that the user has to look at."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]

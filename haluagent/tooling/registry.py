@@ -1,7 +1,7 @@
-"""Tools: plain functions that a registry describes, validates and calls.
+"""The registry of tools: it describes, validates and calls them.
 
 Built-in tools, tools from other packages (entry points of the group `haluagent.tools`) and tools added
-by hand all come through the same door, `Registry.add`.
+by hand are all added with `Registry.add`.
 """
 
 import logging
@@ -45,13 +45,13 @@ class Registry:
         return name in self._tools
 
     def __getitem__(self, name: str) -> Tool:
-        """Raises FormatError for an unknown name: the model asked for it and may choose again."""
+        """Return the tool of that name. Raises FormatError for an unknown one: the model asked for it and may choose again."""
         if name not in self._tools:
             raise FormatError(f"there is no tool named {name!r}; the tools are {', '.join(self._tools)}")
         return self._tools[name]
 
     def only(self, name: str) -> "Registry":
-        """The system tools and one other. Raises ConfigError where there is no such tool."""
+        """Return a registry of the system tools and one other. Raises ConfigError where there is no such tool."""
         if name not in self._tools or self._tools[name].system:
             choices = ", ".join(item.name for item in self if not item.system)
             raise ConfigError(f"there is no tool named {name!r} to check with; the tools are {choices}")
@@ -85,8 +85,8 @@ class Registry:
                 self.add(item)
 
     def fits(self, item: Tool, context: ToolContext, sentence: Sentence) -> bool:
-        """Whether a tool could decide anything about a sentence. A `when` that raises says no: a tool that is broken
-        there is not offered, and the detection goes on with the others."""
+        """Return True where a tool could decide something about a sentence. A `when` that raises counts as no: the broken tool
+        is not offered, and the detection goes on with the others."""
         try:
             return bool(item.when(context, sentence))
         except Exception as error:
@@ -94,7 +94,7 @@ class Registry:
             return False
 
     def covered(self, context: ToolContext) -> list[tuple[str, Span]]:
-        """The spans of the response that tools judge as parts of the whole, each with the tool's name."""
+        """Return the spans of the response that tools judge as parts of the whole, each with the tool's name."""
         found: list[tuple[str, Span]] = []
         whole = context.sentence(0)
         for item in self:
@@ -107,8 +107,8 @@ class Registry:
         return found
 
     def obvious(self, item: Tool, context: ToolContext, sentence: Sentence) -> ToolCall | None:
-        """The only call that a tool can be given about a sentence; None where there are several. An `obvious` that raises
-        leaves it to the model."""
+        """Return the only possible call of a tool about a sentence; None where there are several. An `obvious` that raises
+        leaves the choice to the model."""
         try:
             arguments = item.obvious(context, sentence)
         except Exception as error:
@@ -150,8 +150,8 @@ class Registry:
 
 
 def _load(point: EntryPoint) -> Sequence[Any]:
-    """What an entry point names, as a sequence. Raises whatever the package's code raises; where that is a wish to
-    exit, ImportError."""
+    """Return what an entry point names, as a sequence. Raises whatever the package's code raises, and ImportError where it
+    exits."""
     try:
         found = point.load()
     except SystemExit as error:
@@ -164,7 +164,7 @@ def _describe(error: Exception) -> str:
 
 
 def _resolve(item: Tool, name: str, value: Any, context: ToolContext) -> Any:
-    """A pointer such as `S3` becomes its sentence; everything else stays as it is."""
+    """Replace a pointer such as `S3` by its sentence; return everything else as it is."""
     parameter = item.parameters.get(name)
     if parameter is None or argument_type(get_type_hints(item.run).get(name)) is not Sentence or value is None:
         return value

@@ -1,4 +1,4 @@
-"""What stands behind the tools of an agent: a sandbox, a search, a translator, made from what the user names."""
+"""Make the services that tools use: a sandbox, a search, a translator, from what the user names."""
 
 import asyncio
 from typing import Literal
@@ -14,7 +14,7 @@ def make_services(
     search: SearchProvider | str | None = "auto",
     translator: Translator | None = None,
 ) -> Services:
-    """The services under these names; None or "none" for none. Raises ConfigError for one that is not set up."""
+    """Return the services of these names; None or "none" for none. Raises ConfigError for one that is not set up."""
     from haluagent.sandbox.choose import resolve as resolve_sandbox
     from haluagent.search import resolve as resolve_search
     from haluagent.search.providers.google_translate import resolve_translator

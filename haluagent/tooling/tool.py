@@ -32,7 +32,7 @@ class Demo(Record):
 
     @property
     def item(self) -> dict[str, Any]:
-        """The demo as the `task` prompt takes it; cut into sentences where its call points to one."""
+        """Return the demo as the `task` prompt takes it; cut into sentences where its call points to one."""
         pointer = re.search(r"\bsentence=(S\d+)", self.call)
         shown = [(sentence.name, sentence.text) for sentence in split(self.response)] if pointer else []
         return {
@@ -58,7 +58,7 @@ def model_decides(context: ToolContext, sentence: Sentence) -> dict[str, Any] | 
 
 @dataclass(frozen=True)
 class Tool:
-    """A function with what the model must know of it.
+    """A function, and what the model must know about it.
 
     `when(context, sentence)` says whether the tool could decide anything about a sentence; only then is it
     offered. Index 0 is the whole response: a tool that returns True for it checks a condition of the question.
@@ -83,7 +83,7 @@ class Tool:
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = field(default=model_decides, repr=False)
 
     def signature(self) -> str:
-        """As shown to the model: `calculator(sentence, formula="")`."""
+        """Return the signature as shown to the model: `calculator(sentence, formula?)`."""
         parts = []
         for name, parameter in self.parameters.items():
             optional = parameter.default is not inspect.Parameter.empty
@@ -91,7 +91,7 @@ class Tool:
         return f"{self.name}({', '.join(parts)})"
 
     def schema(self, sentences: Sequence[str] = ()) -> dict[str, Any]:
-        """The JSON Schema of a call's arguments as the model writes them: it points to a sentence by its name, one of
+        """Return the JSON Schema of a call's arguments as the model writes them. A sentence is given by its name, one of
         `sentences` where these are known."""
         schema = self.arguments.model_json_schema()
         schema.pop("$defs", None)
@@ -104,7 +104,7 @@ class Tool:
 
 
 def argument_type(annotation: Any) -> Any:
-    """The one type behind an annotation, without its `| None`; None where it is not one that can be sent."""
+    """Return the type of an annotation without its `| None`; None where it is not one that can be sent."""
     options = [option for option in get_args(annotation) if option is not type(None)]
     if get_origin(annotation) is Literal:
         return annotation if all(isinstance(option, str) for option in options) else None

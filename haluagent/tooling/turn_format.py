@@ -1,6 +1,6 @@
-"""The agent's turns as text: what the model writes, the grammar that holds it to that, and the parser.
+"""The turn format: what the model writes in a turn, the grammar that enforces it, and the parser.
 
-On the wire a turn is the paper's format (Cheng et al. 2024, HaluAgent, section 2.4.1):
+A turn is the paper's format (Cheng et al. 2024, HaluAgent, section 2.4.1):
 `THOUGHT: … ACTION: tool(arg="…")`, or `思考：… 行为：…`; the answer of a tool is `OBSERVATION: …` or `观察：…`.
 An argument may point instead of copy: `sentence=S3`.
 """
@@ -31,14 +31,14 @@ _OPENING_QUOTES = {'"': '"', "'": "'", "“": "”", "「": "」", "‘": "’",
 
 
 class Turn(Record):
-    """What the model wrote in one turn."""
+    """One turn of the model."""
 
     thought: str
     call: ToolCall
 
 
 def write_call(call: ToolCall) -> str:
-    """A call as it stands on the wire."""
+    """Write a call in the turn format."""
     parts = []
     for name, value in call.arguments.items():
         pointer = name == "sentence" and re.fullmatch(r"S\d+", str(value))
@@ -47,7 +47,7 @@ def write_call(call: ToolCall) -> str:
 
 
 def grammar(tools: Iterable[Tool], pointers: Sequence[str], language: Language, complete: Collection[str] = ()) -> str:
-    """GBNF for one turn: a short thought, then a call of one of `tools` whose sentence is one of `pointers`.
+    """Return the GBNF grammar of one turn: a short thought, then a call of one of `tools` whose sentence is one of `pointers`.
 
     Arguments with a default may be left out, but not in a call of a tool that `complete` names.
     """
@@ -72,7 +72,7 @@ def _literal(text: str) -> str:
 
 
 def _rule_name(item: Tool) -> str:
-    """GBNF rule names have no underscores."""
+    """Return the name of a tool's rule: GBNF rule names have no underscores."""
     return "tool-" + item.name.replace("_", "-")
 
 
@@ -112,7 +112,7 @@ def parse(text: str, truncated: bool = False) -> Turn:
 
 
 def _split_action(text: str) -> tuple[str, str]:
-    """The text before the action mark, and the text after it up to an observation the model made up.
+    """Split a turn into the text before the action mark, and the text after it up to an observation the model made up.
 
     Words inside an argument are no marks (an argument has no line breaks). The last mark counts that a call follows
     at once, one at the beginning of a line before others; where a call follows none, the first call of the text does.
@@ -141,7 +141,7 @@ def _split_action(text: str) -> tuple[str, str]:
 
 
 def _complete_calls(text: str) -> list[Span]:
-    """Where the calls are whose arguments can be read up to the closing bracket."""
+    """Find the calls whose arguments can be read up to the closing bracket."""
     calls: list[Span] = []
     position = 0
     while call := _CALL.search(text, position):
@@ -159,12 +159,12 @@ def _call_follows(text: str, mark: re.Match[str]) -> bool:
 
 
 def _begins_line(text: str, mark: re.Match[str]) -> bool:
-    """Whether only Markdown and white space stand before a mark in its line."""
+    """Return True where only Markdown and white space stand before a mark in its line."""
     return not re.search(r"\w", text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()])
 
 
 def _arguments(text: str, position: int) -> tuple[dict[str, Any], int | None]:
-    """Named arguments from `position` on, and where the bracket is that closes the call; None where it is missing.
+    """Read named arguments from `position` on, and find the bracket that closes the call; None where it is missing.
     A value runs to its closing quote, where the next character is a comma or the bracket, so that quotes inside it
     need no escape."""
     arguments: dict[str, Any] = {}
@@ -202,7 +202,7 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 
 def _closing_quote(text: str, start: int, closing: str) -> int:
-    """Where the value ends: the first unescaped quote before `, name=` or a bracket, else the last quote there is."""
+    """Find the end of a value: the first unescaped quote before `, name=` or a bracket, else the last quote there is."""
     last = -1
     position = start
     while position < len(text):
@@ -218,14 +218,14 @@ def _closing_quote(text: str, start: int, closing: str) -> int:
 
 
 def _unescape(text: str) -> str:
-    """As JSON where it is JSON, else with every escaped character taken as itself."""
+    """Unescape as JSON where it is JSON, else take every escaped character as itself."""
     with suppress(ValueError):
         return str(json.loads(f'"{text}"'))
     return re.sub(r"\\(.)", lambda match: "\n" if match.group(1) == "n" else match.group(1), text, flags=re.DOTALL)
 
 
 def _bare(text: str) -> Any:
-    """An unquoted value: a pointer, a number, a truth value, or plain text."""
+    """Read an unquoted value: a pointer, a number, a truth value, or plain text."""
     plain = unicodedata.normalize("NFKC", text)
     if plain.lower() in ("true", "false"):
         return plain.lower() == "true"
