@@ -175,7 +175,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Document):
-        return value.page_content
+        return str(value.page_content)
     if isinstance(value, BaseMessage):
         return str(value.text)
     if isinstance(value, Sequence):

@@ -68,7 +68,7 @@ class Encoder:
         text = self._tokenizer.apply_chat_template(turns, tokenize=False)
         behind = self._tokenizer.encode(text[text.rindex(said) + len(said) :], add_special_tokens=False)
         if behind and behind[0] in self._tokenizer.all_special_ids:
-            return behind[0]
+            return int(behind[0])
         if self._tokenizer.eos_token_id is None:
             raise ConfigError(f"{self._tokenizer.name_or_path} has no token that ends a turn: take another base model")
         return int(self._tokenizer.eos_token_id)

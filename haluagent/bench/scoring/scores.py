@@ -189,7 +189,8 @@ def _area(items: _Items, weights: Numbers) -> Numbers:
 
 
 def _ratio(part: Numbers, whole: Numbers) -> Numbers:
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    ratio: Numbers = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    return ratio
 
 
 def _intervals(items: _Items, resamples: int, seed: int) -> dict[str, Interval]:

@@ -147,7 +147,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+    return bool(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,))
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:

@@ -144,7 +144,8 @@ class _Remembering(ModelWrapper):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self._said: dict[str, Any] = {}
+        self._said: dict[str, Generation] = {}
+        self._chosen: dict[str, Choice] = {}
 
     async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
         key = json.dumps([messages, options], default=list)
@@ -154,9 +155,9 @@ class _Remembering(ModelWrapper):
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
         key = json.dumps([messages, choices], default=list)
-        if key not in self._said:
-            self._said[key] = await self._model.choose(messages, choices)
-        return self._said[key]
+        if key not in self._chosen:
+            self._chosen[key] = await self._model.choose(messages, choices)
+        return self._chosen[key]
 
 
 def _overlap(claim: str, text: str) -> float:

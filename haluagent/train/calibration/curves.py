@@ -73,7 +73,7 @@ def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
 
 def deciding(row: Row) -> bool:
     """Whether the text of a row decides its claim."""
-    return row["use"] != "search"
+    return bool(row["use"] != "search")
 
 
 def mention(rows: Sequence[Row]) -> float | None:

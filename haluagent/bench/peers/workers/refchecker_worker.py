@@ -43,7 +43,7 @@ extractor_base.eval = ast.literal_eval  # it evaluates as Python what the model 
 
 def batch_completion(**arguments: Any) -> list[Any]:
     """As litellm's, but what fails is raised: RefChecker would try again for ever."""
-    answers = litellm.batch_completion(**arguments)
+    answers: list[Any] = litellm.batch_completion(**arguments)
     for answer in answers:
         if isinstance(answer, BaseException):
             raise answer
