@@ -1,6 +1,7 @@
 """The model that is taught: from a hub, a directory or a GGUF file."""
 
 import os
+import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,8 @@ def require_extra() -> None:
         raise ConfigError(f"{EXTRA} ({error})") from error
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    if sys.platform == "linux":  # torch counts the cores of the machine, not those that this process may use
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
 
 
 def load_tokenizer(base: str) -> "PreTrainedTokenizerBase":

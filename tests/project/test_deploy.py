@@ -9,6 +9,8 @@ import pytest
 import yaml
 from places import ROOT
 
+from haluagent import __version__
+
 DOC = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -83,7 +85,7 @@ def test_every_image_has_a_version() -> None:
     for image in (base["BASE"] if image == "${BASE}" else image for image in images):
         tag = image.rpartition(":")[2]
         assert re.search(r"\d", tag) and "latest" not in tag and ":" in image, image
-    assert SERVICES["server"]["image"] == f"haluagent:{PROJECT['version']}"
+    assert SERVICES["server"]["image"] == f"haluagent:{__version__}"
 
 
 def test_secrets_are_in_files() -> None:

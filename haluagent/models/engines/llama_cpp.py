@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +118,10 @@ def start(settings: EngineSettings) -> Engine:
 def threads() -> int:
     """The cores this process may use, without their second hardware threads, which share the arithmetic units."""
     cores = set()
-    allowed = os.sched_getaffinity(0)
+    if sys.platform == "linux":
+        allowed = os.sched_getaffinity(0)
+    else:
+        allowed = set(range(os.cpu_count() or 1))
     for cpu in allowed:
         try:
             siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
