@@ -1,7 +1,7 @@
-"""The gate over whole agent runs, measured on runs written for it, beside a plain prompt on the same model.
+"""Measure the gate for whole agent runs on runs written for the purpose, beside a plain prompt on the same model.
 
-`agent_runs.jsonl` holds runs in pairs, one clean and one with a known fault. A fault is `structural` where stage 1 can tell it
-without a model.
+`agent_runs.jsonl` holds the runs in pairs: one clean, one with a known fault. A fault is `structural` if stage 1 can
+find it without a model.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ Figures = Sequence[tuple[str, str]]
 
 
 class WrittenRun(Record):
-    """A run with its label: `what` says in words what is wrong with it."""
+    """A run with its label. `what` describes the fault, if there is one."""
 
     id: str
     kind: str
@@ -42,9 +42,9 @@ class WrittenRun(Record):
 
 
 class RunRow(Record):
-    """What was found of a run. `flagged`: stage 1 found a call that is not valid. `score` is the overall groundedness in
-    [0, 1], `usage` and `seconds` those of the report; `prompt` is the probability of a fault by the plain prompt,
-    `prompt_usage` its cost."""
+    """The result for one run. `flagged` is True if stage 1 found an invalid call, `score` is the overall groundedness
+    in [0, 1], and `usage` and `seconds` are the cost of the report. `prompt` is the probability of a fault according to
+    the plain prompt, `prompt_usage` its cost."""
 
     id: str
     model: str
@@ -62,7 +62,7 @@ class RunRow(Record):
 
 
 def written() -> list[WrittenRun]:
-    """The runs of the package."""
+    """Return the labelled runs that ship with the package."""
     given = packaged.rows("haluagent.bench", "agent_runs.jsonl")
     return [WrittenRun.model_validate(fields | {"run": parse(fields["run"], fields["id"])}) for fields in given]
 
@@ -70,9 +70,10 @@ def written() -> list[WrittenRun]:
 def measure(
     agent: HaluAgent, out: Path, *, probes: bool = True, progress: Callable[[str], None] = print
 ) -> list[RunRow]:
-    """Check the runs that `out` does not hold yet and append what was found, one JSON line each; all rows of the file.
+    """Check the runs that are not yet in `out`, append one JSON line for each, and return all rows of the file.
 
-    Raises ConfigError where `out` holds those of another model or other lines, ModelError where the endpoint failed.
+    Raises ConfigError if `out` belongs to another model or holds lines of another kind, ModelError if the endpoint
+    failed.
     """
     try:
         rows = [RunRow.model_validate(fields) for fields in read_lines(out)] if out.exists() else []
@@ -112,7 +113,7 @@ async def _one(agent: HaluAgent, one: WrittenRun, probes: bool) -> RunRow:
 
 
 def table(rows: Sequence[RunRow]) -> str:
-    """The figures as a table in Markdown: stage 1 on the structural faults, the other stages on the rest."""
+    """Return the figures as a Markdown table: stage 1 on the structural faults, the other stages on the rest."""
     structural = [row for row in rows if row.structural]
     rest = [row for row in rows if not row.structural]
     clean, wrong = ([row for row in rest if row.wrong is value] for value in (False, True))
@@ -132,7 +133,7 @@ def _of_calls(structural: Sequence[RunRow], clean: Sequence[RunRow]) -> Figures:
 
 
 def _of_answers(clean: Sequence[RunRow], wrong: Sequence[RunRow]) -> Figures:
-    """Of the runs whose fault, if any, is in the answer."""
+    """Return the figures for runs whose fault, if any, is in the answer."""
     found: list[tuple[str, str]] = []
     for action in ("emit", "revise", "block"):
         counts = [_share(row.action == action for row in group) for group in (clean, wrong)]

@@ -1,4 +1,4 @@
-"""What each labelled set is, where it is published, and what reads it."""
+"""The catalogue of labelled sets: their descriptions, sources and readers."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,9 +18,12 @@ NO_WEB = "most of it cannot be decided without a search of the web"
 
 
 class Dataset(Record):
-    """A labelled set. `n` is the number of its published items where that is known (of FacTool's and RAGTruth's, those
-    that are read may be fewer); `level` says whether labels are of responses or of sentences too. `passages` is the field
-    of its rows that holds a text to search in, where they have one: it is not the item's own evidence."""
+    """A labelled set.
+
+    `n` is the number of published items, if known; for FacTool and RAGTruth fewer may be read. `level` says whether
+    only responses are labelled or sentences as well. `passages` names a field whose texts can be indexed as a search
+    corpus; it is not the evidence for the item itself.
+    """
 
     name: str
     title: str

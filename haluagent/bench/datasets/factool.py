@@ -1,7 +1,7 @@
-"""FacTool's sets (Chern et al. 2023): claims taken from a response, each with its own label.
+"""FacTool's sets (Chern et al. 2023): claims extracted from a response, each with its own label.
 
-As in the HaluAgent paper a claim is a sentence, and the claims in a row are the text to check. A text is wrong where one
-of its claims is. A row without claims, or whose claims all lack a label, is left out: nothing is known about it.
+As in the HaluAgent paper, each claim counts as a sentence and the claims of a row form the text to check. The text is
+wrong if any of its claims is. A row without claims, or without a single labelled claim, is skipped.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -68,14 +68,15 @@ class ChineseRow(RowModel):
 
 
 def knowledge_qa(directory: Path) -> Iterator[Item]:
-    """Statements about the world."""
+    """Yield the items of the knowledge set: statements about the world."""
     for number, row in rows(directory, "factool_knowledge_qa", KnowledgeRow):
         claims = [_claim(claim.claim, claim.label) for claim in row.claims]
         yield from _items(str(number), row.prompt, claims, "en")
 
 
 def math(directory: Path) -> Iterator[Item]:
-    """Calculations with their results; what is labelled is whether the result is that of the calculation."""
+    """Yield the items of the math set: calculations with their results. The label says whether the result is
+    correct."""
     for number, row in rows(directory, "factool_math", MathRow):
         claims = [
             _claim(f"{one.claim.math_calculation} = {one.claim.calculated_answer}", one.label) for one in row.claims
@@ -84,14 +85,16 @@ def math(directory: Path) -> Iterator[Item]:
 
 
 def science(directory: Path) -> Iterator[Item]:
-    """Cited papers, put as sentences; what is labelled is whether there is such a paper of these authors and that year."""
+    """Yield the items of the science set: cited papers, phrased as sentences. The label says whether a paper with this
+    title, these authors and this year exists."""
     for number, row in rows(directory, "factool_scientific", ScienceRow):
         claims = [_claim(_cited(paper), paper.label) for paper in row.claims]
         yield from _items(str(number), row.prompt, claims, "en")
 
 
 def chinese(directory: Path) -> Iterator[Item]:
-    """Chinese statements with the labels that FacTool itself gave, not people. The evidence it found is not read."""
+    """Yield the items of the Chinese set. FacTool itself assigned the labels, not people; the evidence it found is not
+    read."""
     for number, row in rows(directory, "factool_chinese", ChineseRow):
         if len(row.claims) != len(row.claim_level_factuality):
             why = "field 'claim_level_factuality' is of another length than 'claims': one label for each is expected"
@@ -108,7 +111,8 @@ def _cited(paper: Paper) -> str:
 
 
 def _claim(text: str, label: Any) -> Claim:
-    """A claim in one line. FacTool's label is true for a right claim; what is neither true nor false is no label."""
+    """Return a claim on one line. FacTool's label is True for a correct claim; anything but a boolean counts as no
+    label."""
     return Claim(text=" ".join(text.split("\n")), wrong=not label if isinstance(label, bool) else None)
 
 

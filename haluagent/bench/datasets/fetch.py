@@ -1,4 +1,4 @@
-"""Published files of the sets, fetched once from their own source into the cache and checked every time they are used."""
+"""Fetch the published files of the sets from their sources into the cache, once, and verify them on every use."""
 
 import hashlib
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from haluagent.types import Record
 if TYPE_CHECKING:
     import httpx
 
-CHECKSUMS = "CHECKSUMS"  # beside the files, in the form of `sha256sum`
+CHECKSUMS = "CHECKSUMS"  # beside the files, in the format of `sha256sum`
 TIMEOUT = 60.0
 OTHERWISE = "or give --data DIR with the files"
 
 
 class Source(Record):
-    """A published file. `file` is its name in the cache, `revision` a commit (or a branch where none is known)."""
+    """A published file. `file` is its name in the cache; `revision` is a commit, or a branch if no commit is known."""
 
     file: str
     host: Literal["github", "huggingface"]
@@ -32,7 +32,7 @@ class Source(Record):
 
 
 class Hosts(Record):
-    """Where the files are asked for."""
+    """The base URLs that the files are fetched from."""
 
     raw: str = "https://raw.githubusercontent.com"
     api: str = "https://api.github.com"
@@ -40,7 +40,7 @@ class Hosts(Record):
 
 
 class Stated(NamedTuple):
-    """What the source says of a file: its hash, and its size in bytes."""
+    """The hash and the size in bytes that the source states for a file."""
 
     kind: Literal["git blob SHA-1", "SHA-256"]
     digest: str
@@ -51,11 +51,11 @@ PUBLIC = Hosts()
 
 
 def fetch(name: str, sources: tuple[Source, ...], hosts: Hosts = PUBLIC) -> Path:
-    """The folder that holds a set's files, those that are not there yet being fetched. Needs no network where all are.
+    """Return the folder with a set's files, fetching those that are missing. No network is needed if all are there.
 
-    A file gets its name only when it is whole and has the hash that its source states for it: the git blob SHA-1 on
-    GitHub, the SHA-256 on Hugging Face. Its SHA-256 is then kept in `CHECKSUMS`, and compared ever after. Raises
-    ConfigError where a file cannot be fetched or is another one than it should be.
+    A file appears under its name only once it is complete and matches the hash that its source states: the git blob
+    SHA-1 on GitHub, the SHA-256 on Hugging Face. Its SHA-256 is then recorded in `CHECKSUMS` and compared on every use.
+    Raises ConfigError if a file cannot be fetched or does not match.
     """
     folder = cache_dir() / "datasets" / name / sources[0].revision[:12]
     with exclusive(folder / CHECKSUMS):
@@ -88,11 +88,11 @@ def _unchanged(path: Path, recorded: str) -> None:
 
 
 def _fetched(name: str, source: Source, folder: Path, recorded: str | None, hosts: Hosts) -> str:
-    """The SHA-256 of the file, which now has its name. `recorded` is the one it had before, if it was here once."""
+    """Download the file and return its SHA-256. `recorded` is the hash from an earlier download, if there was one."""
     import httpx
 
     unfinished = folder / f".{source.file}.part"
-    # Without compression the length that the server states is that of the file.
+    # Without compression, the Content-Length is the size of the file.
     headers = {"Accept-Encoding": "identity", "User-Agent": "haluagent"}
     try:
         with httpx.Client(timeout=TIMEOUT, headers=headers) as http:
@@ -122,7 +122,7 @@ def _compare(source: Source, path: Path, stated: Stated) -> None:
 
 
 def git_blob(path: Path) -> str:
-    """The SHA-1 by which git names this content: that of `blob`, the size and the content."""
+    """Return the SHA-1 of a file as a git blob: a hash of the header `blob SIZE` and the content."""
     digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):
@@ -138,10 +138,10 @@ def _url(source: Source, hosts: Hosts) -> str:
 
 
 def _stated(source: Source, hosts: Hosts, http: "httpx.Client") -> Stated:
-    """What GitHub's contents API, or the headers of the hub, say of the file."""
+    """Ask GitHub's contents API, or the headers of the Hugging Face hub, for the hash and the size of the file."""
     if source.host == "huggingface":
         return _stated_by_hub(source, _url(source, hosts), http)
-    # The folder is asked for: of a file itself the API tells nothing where it is large.
+    # List the folder: for a large file, the API does not describe the file itself.
     folder = source.path.rpartition("/")[0]
     url = f"{hosts.api}/repos/{source.repository}/contents{quote(f'/{folder}') if folder else ''}?ref={source.revision}"
     with _clear_errors(url):
@@ -157,7 +157,7 @@ def _stated(source: Source, hosts: Hosts, http: "httpx.Client") -> Stated:
 
 def _stated_by_hub(source: Source, url: str, http: "httpx.Client") -> Stated:
     with _clear_errors(url):
-        response = http.head(url)  # the redirect itself carries the hash, the storage behind it does not
+        response = http.head(url)  # the redirect carries the hash; the storage behind it does not
         if response.status_code >= 400:
             response.raise_for_status()
     headers = response.headers
@@ -183,7 +183,7 @@ def _download(name: str, url: str, path: Path, size: int, http: "httpx.Client") 
 
 @contextmanager
 def _clear_errors(url: str) -> Iterator[None]:
-    """What a broken connection or a refusal means for the user."""
+    """Turn connection errors and HTTP error statuses into a ConfigError that tells the user what to do."""
     import httpx
 
     try:

@@ -1,4 +1,4 @@
-"""Public sets whose answers are checked against a text: HaluBench, RAGTruth, HaluEval and FaithBench."""
+"""Public sets of answers to be checked against a text: HaluBench, RAGTruth, HaluEval and FaithBench."""
 
 import json
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ class HaluEvalGeneral(RowModel):
 
 
 def halubench(directory: Path) -> Iterator[Item]:
-    """Answers to questions about a passage; the label FAIL is a hallucination."""
+    """Yield answers to questions about a passage. The label FAIL means a hallucination."""
     for number, row in rows(directory, "halubench", HaluBench):
         yield Item(
             id=f"{number}:{number if row.name is None else row.name}",
@@ -89,8 +89,8 @@ def halubench(directory: Path) -> Iterator[Item]:
 
 
 def faithbench(directory: Path) -> Iterator[Item]:
-    """Summaries. One is wrong where the worst of its annotations is Unwanted or Questionable, as in FaithBench's own
-    script for labels in two classes; Benign additions, true but not in the source, count as right."""
+    """Yield summaries. A summary is wrong if its worst annotation is Unwanted or Questionable, as in FaithBench's own
+    script for binary labels. Benign additions, which are true but not in the source, count as right."""
     for number, row in rows(directory, "faithbench", FaithBench):
         yield Item(
             id=str(number),
@@ -103,8 +103,8 @@ def faithbench(directory: Path) -> Iterator[Item]:
 
 
 def ragtruth(directory: Path) -> Iterator[Item]:
-    """The test split. A response with annotated spans is wrong; truncated ones and wrong refusals are left out, as by
-    the set's authors."""
+    """Yield the test split. A response with annotated spans is wrong. Truncated responses and incorrect refusals are
+    left out, as the authors of the set do."""
     sources = {
         str(row.source_id): _asked(directory, number, row) for number, row in rows(directory, "source_info", RagSource)
     }
@@ -127,7 +127,8 @@ def ragtruth(directory: Path) -> Iterator[Item]:
 
 
 def halueval(directory: Path) -> Iterator[Item]:
-    """All four parts, in this order. In the first three a row is two items: its right and its hallucinated answer."""
+    """Yield the items of all four parts, in the order of the code. In the first three, each row gives two items: its
+    right and its hallucinated answer."""
     parts: dict[str, type[HaluEvalQA] | type[HaluEvalDialogue] | type[HaluEvalSummary]] = {
         "qa": HaluEvalQA,
         "dialogue": HaluEvalDialogue,
@@ -155,7 +156,7 @@ def halueval(directory: Path) -> Iterator[Item]:
 
 
 def _asked(directory: Path, number: int, source: RagSource) -> tuple[str, str]:
-    """The question and the reference of a RAGTruth source."""
+    """Return the question and the reference of a RAGTruth source."""
     info = source.source_info
     if source.task_type == "QA":
         asked, passages = (info.get(key) if isinstance(info, dict) else None for key in ("question", "passages"))

@@ -1,20 +1,20 @@
-"""What a labelled set holds. Gold labels stay out of what a method is shown."""
+"""The items of a labelled set. A method never sees their gold labels."""
 
 from haluagent.types import Language, Record
 
 
 class Claim(Record):
-    """A sentence of the response with its own gold label: True where it is a hallucination, None where it has none."""
+    """A sentence of the response with its gold label: True for a hallucination, None if it is not labelled."""
 
     text: str
     wrong: bool | None
 
 
 class Item(Record):
-    """One text to check. `wrong` is the gold label of the whole response: True where it holds a hallucination.
+    """One text to check. `wrong` is the gold label of the whole response: True if it contains a hallucination.
 
-    A method is shown `question`, `response` and `reference`, and nothing else. Where there are `claims`, the response is
-    their texts, one a line.
+    A method sees `question`, `response` and `reference`, and nothing else. If there are `claims`, the response consists
+    of their texts, one per line.
     """
 
     id: str

@@ -1,6 +1,7 @@
-"""The test sets of HaluAgent (Cheng et al. 2024): a question, a model's answer, and `judge`, 1 for a hallucination.
+"""The test sets of HaluAgent (Cheng et al. 2024): a question, a model's answer, and `judge`, which is 1 for a
+hallucination.
 
-Their other fields hold the gold answer or where it is from. They are named here only to tell a set's file from another's.
+The other fields hold the gold answer or its origin. They are named here only to recognise the file of each set.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,7 +49,7 @@ class WithKnowledge(Judged):
 
 
 def judged(stem: str, model: type[Judged], language: Language | None) -> Reader:
-    """A reader of a set whose items are in `language`, or each in its own where that is None."""
+    """Return a reader for a set whose items are all in `language`; with None, the language of each item is detected."""
 
     def read(directory: Path) -> Iterator[Item]:
         return (_item(number, row, language) for number, row in rows(directory, stem, model))
@@ -57,13 +58,13 @@ def judged(stem: str, model: type[Judged], language: Language | None) -> Reader:
 
 
 def halueval_qa(directory: Path) -> Iterator[Item]:
-    """The items of the set with the passage that the question is about as their reference."""
+    """Yield the items of the set, each with the passage it is about as its reference."""
     for number, row in rows(directory, "halueval_qa", WithKnowledge):
         yield _item(number, row, "en").model_copy(update={"reference": row.knowledge})
 
 
 def tool_questions(kind: Literal["翻译", "共有多少天"]) -> Reader:
-    """A reader of one half of the file for the two added tools: translations, or the days between two dates."""
+    """Return a reader for one half of the file on the two additional tools: translations, or days between two dates."""
 
     def read(directory: Path) -> Iterator[Item]:
         for number, row in rows(directory, "translation_date", Judged):

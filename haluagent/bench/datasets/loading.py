@@ -1,4 +1,4 @@
-"""The items of the labelled sets. Gold answers stay out of what a method is shown."""
+"""Load the items of the labelled sets. A method never sees their gold answers."""
 
 import json
 from difflib import SequenceMatcher
@@ -15,7 +15,7 @@ __all__ = ["DATASETS", "Dataset", "files", "find", "load", "passages", "table"]
 
 
 def find(name: str) -> Dataset:
-    """The set of that name. Raises ConfigError with the known names, the nearest first."""
+    """Return the set with this name. Raises ConfigError listing the known names, the most similar first."""
     if name in DATASETS:
         return DATASETS[name]
     written = name.lower().replace("-", "_").replace(" ", "_")
@@ -24,8 +24,8 @@ def find(name: str) -> Dataset:
 
 
 def load(name: str, data: Path | None = None, hosts: Hosts = PUBLIC) -> list[Item]:
-    """The items of a set: from the files in the directory `data`, or without one from those of its source, fetched into
-    the cache. Raises ConfigError naming the set, the file, or the row and field that is not as expected."""
+    """Return the items of a set, read from the directory `data` or, without one, from the files of its source, fetched
+    into the cache. Raises ConfigError naming the set, the file, or the row and field that is not as expected."""
     directory = _directory(find(name), data, hosts)
     items = list(find(name).read(directory))
     if not items:
@@ -34,14 +34,14 @@ def load(name: str, data: Path | None = None, hosts: Hosts = PUBLIC) -> list[Ite
 
 
 def files(name: str, data: Path | None = None, hosts: Hosts = PUBLIC) -> list[Path]:
-    """The files that `load` reads. Raises ConfigError as `load` does."""
+    """Return the files that `load` reads. Raises ConfigError as `load` does."""
     directory = _directory(find(name), data, hosts)
     return [file_of(directory, Path(source.file).stem) for source in find(name).sources]
 
 
 def passages(name: str, folder: Path, data: Path | None = None, hosts: Hosts = PUBLIC) -> Path | None:
-    """A file of JSON lines in `folder` with the passages of a set under `text`, and nothing else of its rows: they can be
-    indexed as they are. None where the set has none. Raises ConfigError as `load` does."""
+    """Write the passages of a set to a JSON Lines file in `folder`, each under `text` without the rest of its row,
+    ready to be indexed. Return the path, or None if the set has no passages. Raises ConfigError as `load` does."""
     field = find(name).passages
     if field is None:
         return None
@@ -62,7 +62,7 @@ def _directory(dataset: Dataset, data: Path | None, hosts: Hosts) -> Path:
 
 
 def table() -> str:
-    """The sets as a Markdown table."""
+    """Return the sets as a Markdown table."""
     lines = [
         "| name | set | labels | language | published items | reference | licence | note |",
         "|---|---|---|---|---|---|---|---|",

@@ -1,4 +1,4 @@
-"""A set that is made from published questions and answers: right answers, and the same with a small change."""
+"""A set made from published questions and answers: right answers, and the same answers with a small change."""
 
 import random
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class CmrcPassage(RowModel):
     @model_validator(mode="before")
     @classmethod
     def _of_one_question(cls, row: Any) -> Any:
-        """A row of the form that has one question, with its `context`."""
+        """Convert a row of the other published format, with a `context` and a single question."""
         if not isinstance(row, dict) or "context" not in row:
             return row
         asked = {"query_text": row.get("question"), "answers": row.get("answers")}
@@ -37,8 +37,9 @@ class CmrcPassage(RowModel):
 
 
 def cmrc(directory: Path) -> Iterator[Item]:
-    """Two answers to a question on each of 200 passages, a right one and a wrong one of the same form: another answer of the
-    passage, or its number changed. The passages are longer than those that models are taught and calibrated with."""
+    """Yield two answers to one question on each of 200 passages: a right one, and a wrong one of the same form (another
+    answer from the passage, or the right one with its number changed). The passages are longer than those used for
+    fine-tuning and calibration."""
     asked: dict[str, list[Asked]] = {}
     numbers: dict[str, int] = {}
     for number, row in rows(directory, "cmrc2018_dev", CmrcPassage):

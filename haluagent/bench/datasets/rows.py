@@ -1,4 +1,4 @@
-"""Rows of a published file, each checked before it becomes an item: JSON lines, a JSON array, CSV or Parquet."""
+"""Read the rows of a published file (JSON Lines, a JSON array, CSV or Parquet) and validate each of them."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ def _one_of(*types: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, types) and not isinstance(value, bool)
 
 
-# What a field may hold. One validator each, so that a trouble is told in one line that names the field and no more.
+# The types of a field. Each has a single validator, so that an error is one line that names the field.
 Text = Annotated[str, _expected("text", lambda value: isinstance(value, str) and bool(value.strip()))]
 Name = Annotated[str | int, _expected("text or a whole number", _one_of(str, int))]
 Number = Annotated[str | int | float, _expected("text or a number", _one_of(str, int, float))]
@@ -38,7 +38,7 @@ Judge = Annotated[int, _expected("0 or 1", lambda value: _one_of(int)(value) and
 
 
 class RowModel(BaseModel):
-    """What a row of a set must hold, without conversion of types. Other fields of the row are not read."""
+    """The fields that a row of a set must have. Types are not converted, and other fields are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
@@ -47,10 +47,11 @@ AnyRow = TypeVar("AnyRow", bound=RowModel)
 
 
 def rows(directory: Path, stem: str, model: type[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
-    """The rows of the file `stem` (with one of SUFFIXES) in `directory`, each with its line, counted from 1.
+    """Yield the rows of the file `stem` (with one of SUFFIXES) in `directory`, each with its line number, counted from
+    1.
 
-    In an array, in CSV and in Parquet it is the row's place that is counted. Raises ConfigError where there is no such
-    file, where it is empty, or naming the first bad row, its field and what is expected there.
+    In a JSON array, CSV or Parquet file, rows are counted instead of lines. Raises ConfigError if the file is missing
+    or empty, or at the first bad row, naming its field and what is expected there.
     """
     path = file_of(directory, stem)
     number = 0
@@ -65,7 +66,7 @@ def rows(directory: Path, stem: str, model: type[AnyRow]) -> Iterator[tuple[int,
 
 
 def file_of(directory: Path, stem: str) -> Path:
-    """The file `stem` with one of SUFFIXES, the first there is. Raises ConfigError where there is none."""
+    """Return the first existing file named `stem` plus one of SUFFIXES. Raises ConfigError if there is none."""
     for suffix in SUFFIXES:
         path = directory / f"{stem}{suffix}"
         if path.is_file():
@@ -75,13 +76,13 @@ def file_of(directory: Path, stem: str) -> Path:
 
 
 def bad(directory: Path, stem: str, number: int, why: str) -> ConfigError:
-    """The error of a row: `why` names the field and what is expected there."""
+    """Return the error for a bad row. `why` names the field and what is expected there."""
     path = file_of(directory, stem)
     return ConfigError(f"{path}, {'line' if path.suffix == '.jsonl' else 'row'} {number}: {why}")
 
 
 def texts(path: Path, field: str) -> Iterator[str]:
-    """The texts in a field of a file's rows, whatever its format; rows without one are passed over."""
+    """Yield the texts in one field of a file's rows, in any of the formats. Rows without a text there are skipped."""
     for _, row in _raw(path):
         text = row.get(field) if isinstance(row, dict) else None
         if isinstance(text, str) and text.strip():
@@ -89,7 +90,7 @@ def texts(path: Path, field: str) -> Iterator[str]:
 
 
 def language_of(question: str, response: str) -> Language:
-    """The language that an item of a mixed set is checked in; English for one that is in neither language."""
+    """Return the language to check an item of a mixed set in; English if neither language is detected."""
     try:
         return detect(question, response)
     except ConfigError:
@@ -97,7 +98,7 @@ def language_of(question: str, response: str) -> Language:
 
 
 def _first(error: ValidationError, model: type[RowModel]) -> str:
-    """The first trouble of a row in one line: field, what it holds, what is expected."""
+    """Describe the first error of a row in one line: the field, its value, and what is expected."""
     first = error.errors(include_url=False)[0]
     field = ".".join(map(str, first["loc"]))
     if not field:
@@ -137,7 +138,7 @@ def _json(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     if text.lstrip().startswith("["):
         yield from enumerate(_parsed(path, "its array", text), start=1)
         return
-    # Cut at line feeds only: U+2028 and the like may stand inside JSON strings.
+    # Split at line feeds only: U+2028 and the like may occur inside JSON strings.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, _parsed(path, f"line {number}", line)
@@ -157,6 +158,6 @@ def _parquet(path: Path) -> list[dict[str, Any]]:
         raise ConfigError(f"{path.name} is a Parquet file, which needs one more package: pip install pyarrow") from None
     try:
         table: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
-    except (OSError, ValueError) as error:  # pyarrow's own errors are of these two
+    except (OSError, ValueError) as error:  # pyarrow's errors derive from these
         raise ConfigError(f"{path} cannot be read as Parquet ({' '.join(str(error).split())})") from error
     return table

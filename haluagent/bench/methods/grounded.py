@@ -1,4 +1,4 @@
-"""The ways to judge an item by its reference: faithfulness in its modes, and claims."""
+"""Methods that judge an item by its reference: the modes of faithfulness, and claims."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,8 @@ _Method = Callable[[HaluAgent, Item, str], Awaitable[Row]]
 
 
 def faithfulness(mode: Mode) -> _Method:
-    """The verdict of `haluagent check` in a mode; FAIL is a hallucination. Raises ModelError where the endpoint failed."""
+    """Return a method that runs `haluagent check` in this mode; FAIL means a hallucination. The method raises
+    ModelError if the endpoint failed."""
 
     async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
         row = blank(item, dataset, mode)
@@ -34,9 +35,9 @@ def faithfulness(mode: Mode) -> _Method:
 
 
 async def claims(agent: HaluAgent, item: Item, dataset: str) -> Row:
-    """The verdict of `haluagent claims extract-check` with its defaults: a hallucination as soon as one claim is not
-    entailed, as RefChecker counts. The score is that of the claim that is entailed least. Raises ModelError where the
-    endpoint failed."""
+    """Judge an item as `haluagent claims extract-check` does with its defaults: a hallucination as soon as one claim is
+    not entailed, which is how RefChecker counts. The score is that of the least entailed claim. Raises ModelError if
+    the endpoint failed."""
     row = blank(item, dataset, "claims")
     if not item.reference:
         return row.model_copy(update={"error": NO_REFERENCE})
@@ -49,7 +50,7 @@ async def claims(agent: HaluAgent, item: Item, dataset: str) -> Row:
 
 
 def _risk(claim: CheckedClaim) -> float:
-    """The probability that a claim is not entailed; one half where nothing could be said."""
+    """Return the probability that a claim is not entailed; 0.5 if it could not be judged."""
     if claim.label is None or claim.probability is None:
         return 0.5
     return 1 - claim.probability if claim.label == "Entailment" else claim.probability

@@ -1,6 +1,6 @@
-"""A judge in the form of Lynx (Ravi et al., 2024, arXiv 2407.08488): reasons first, then PASS or FAIL, as JSON.
+"""A judge in the style of Lynx (Ravi et al., 2024, arXiv 2407.08488): reasoning first, then PASS or FAIL, as JSON.
 
-The words of the prompt are our own, and the model is the one at hand: Lynx's own weights are not used.
+The wording of the prompt is our own, and it runs on the given model: Lynx's own weights are not used.
 """
 
 from haluagent.checks.faithfulness import parse
@@ -10,15 +10,15 @@ from haluagent.text.windows import clip
 from haluagent.types import Language, Usage
 
 ANSWER_TOKENS = 400
-PROMPT_TOKENS = 400  # more than the template takes in any tokenizer
+PROMPT_TOKENS = 400  # an upper bound for the template in any tokenizer
 
 
 async def judge(
     model: Model, question: str, response: str, reference: str | None, language: Language
 ) -> tuple[bool | None, float, Usage, str | None]:
-    """The verdict (True for a hallucination, None where the answer says neither PASS nor FAIL), its score (1 for FAIL, 0
-    for PASS, else 0.5), what it cost, and the error where there is no verdict. What is longer than the model's context is
-    clipped. Raises ModelError where the endpoint failed."""
+    """Return the verdict (True for a hallucination, None if the answer says neither PASS nor FAIL), its score (1 for
+    FAIL, 0 for PASS, else 0.5), the usage, and the error if there is no verdict. Texts that exceed the model's context
+    are clipped. Raises ModelError if the endpoint failed."""
     if not reference:
         return None, 0.5, Usage(), "this judge needs a reference, and the item has none"
     room = max(model.context - ANSWER_TOKENS - PROMPT_TOKENS, 256)
@@ -37,6 +37,6 @@ async def judge(
 
 
 def read(text: str) -> bool | None:
-    """True where the answer's score is FAIL, False where it is PASS, None where it is neither."""
+    """Return True if the answer's score is FAIL, False if it is PASS, None if it is neither."""
     score = parse.read(text).score
     return None if score is None else score == "FAIL"

@@ -1,4 +1,5 @@
-"""The ways to judge an item that need nothing but the model: the agent, the simple prompt, a Lynx-form judge."""
+"""The methods that judge an item, by name: the agent, the plain prompt, the Lynx-style judge, and those that need a
+reference."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -22,7 +23,7 @@ _LABELS: dict[bool | None, Label] = {True: "contradicted", False: "supported", N
 
 
 async def agent(agent: HaluAgent, item: Item, dataset: str) -> Row:
-    """The agent's detection. Raises ModelError where the endpoint failed."""
+    """Judge an item by the agent's detection. Raises ModelError if the endpoint failed."""
     began = time.monotonic()
     detection = await agent.adetect(item.question, item.response, item.reference, item.language)
     if detection.stop == "error":
@@ -40,21 +41,21 @@ async def agent(agent: HaluAgent, item: Item, dataset: str) -> Row:
 
 
 async def untaught(own: HaluAgent, item: Item, dataset: str) -> Row:
-    """The agent on the same weights without what they were taught. Raises ModelError where the endpoint failed."""
+    """Judge an item by the agent on the base model. Raises ModelError if the endpoint failed."""
     row = await agent(own.on(without_adapter(own.model)), item, dataset)
     return row.model_copy(update={"method": "untaught"})
 
 
 def without_adapter(model: Model) -> Model:
-    """The model as it was before it was taught, where that can be had here; else the model."""
+    """Return the base model if it is available here, otherwise the model itself."""
     base = getattr(model, "untaught", None)
     found: Model = base() if base is not None else model
     return found
 
 
 def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
-    """A method that asks a judge of the response and, where wanted, of each of its claims too. The judge is the model as it
-    was before it was taught."""
+    """Return a method that asks a judge about the response and, with `by_claim`, about each of its claims as well. The
+    judge runs on the base model."""
 
     async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
         began = time.monotonic()
@@ -71,7 +72,7 @@ def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
     return method
 
 
-# Those that have nothing to say without a reference.
+# These cannot judge an item without a reference.
 NEEDS_REFERENCE = {"lynx", *GROUNDED, *(peer.name for peer in PEERS.values() if peer.needs_reference)}
 
 METHODS: dict[str, Method] = {
@@ -84,8 +85,8 @@ METHODS: dict[str, Method] = {
 
 
 def claim_row(detection: Detection, item: Item, number: int) -> ClaimRow:
-    """What the agent said of one claim: of the sentences that stand where the claim stands in the response. The worst of
-    their labels, and the greatest of their probabilities to be wrong."""
+    """Return the agent's result for one claim, from the sentences that overlap the claim in the response: the worst of
+    their labels and the highest of their probabilities of being wrong."""
     claim = item.claims[number]
     start = sum(len(before.text) + 1 for before in item.claims[:number])
     end = start + len(claim.text)

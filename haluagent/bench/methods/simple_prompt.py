@@ -1,6 +1,6 @@
-"""The plain prompt that a detector must beat: does the response hold a hallucination, yes or no?
+"""The plain prompt that a detector must beat: does the response contain a hallucination, yes or no?
 
-In the manner of the HaluAgent paper's baseline (Cheng et al., 2024, arXiv 2406.11277, Figure 6), in our own words.
+It follows the baseline of the HaluAgent paper (Cheng et al., 2024, arXiv 2406.11277, Figure 6), in our own words.
 """
 
 from haluagent.prompts import conversation
@@ -8,15 +8,16 @@ from haluagent.protocols import Model
 from haluagent.text.windows import clip
 from haluagent.types import Language, Usage
 
-PROMPT_TOKENS = 300  # more than the template and the answer take in any tokenizer
+PROMPT_TOKENS = 300  # an upper bound for the template and the answer in any tokenizer
 CHOICES: dict[Language, list[str]] = {"en": ["Yes", "No"], "zh": ["是", "否"]}
 
 
 async def judge(
     model: Model, question: str, response: str, reference: str | None, language: Language
 ) -> tuple[bool | None, float, Usage, str | None]:
-    """The verdict (True for a hallucination), its score (the probability of a yes), what it cost, and the error where there
-    is no verdict. One scored choice; what is longer than the model's context is clipped. Raises ModelError where the endpoint failed."""
+    """Return the verdict (True for a hallucination), its score (the probability of a yes), the usage, and the error if
+    there is no verdict. It takes one scored choice; texts that exceed the model's context are clipped. Raises
+    ModelError if the endpoint failed."""
     room = max(model.context - PROMPT_TOKENS, 256)
     messages = conversation(
         "simple",

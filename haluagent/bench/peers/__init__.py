@@ -1,4 +1,4 @@
-"""Other detectors on the same items: each in an environment of its own, behind a worker process, with its cost metered."""
+"""Other detectors on the same items: each in its own environment, behind a worker process, with its cost metered."""
 
 from haluagent.bench.peers.client import Peer, PeerAnswer
 from haluagent.bench.peers.install import install, python_of

@@ -1,4 +1,5 @@
-"""A peer at work: its worker process under its own Python, asked one item at a time over JSON lines."""
+"""The client of a peer: it runs the worker process under the peer's own Python and sends it one item at a time as a
+JSON line."""
 
 import asyncio
 import contextlib
@@ -17,13 +18,14 @@ from haluagent.errors import ConfigError
 from haluagent.types import Usage
 
 _LINE = 1 << 24  # bytes: a reference may be long, and asyncio's own limit is 64 KiB
-# All that a worker is told of this process: no key of the user's, no setting that sends data elsewhere.
+# The only variables a worker inherits: none of the user's keys, no setting that sends data elsewhere.
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "OMP_NUM_THREADS")
 
 
 class PeerAnswer(NamedTuple):
-    """What a peer said of an item: `verdict` True for a hallucination and None where there is none (then there is an
-    `error`), `score` the probability in [0, 1] of one, `usage` what its calls cost, `seconds` wall-clock time."""
+    """A peer's answer for one item: `verdict` is True for a hallucination and None if there is none (then `error` is
+    set), `score` is the probability of a hallucination in [0, 1], `usage` the cost of its calls, `seconds` the
+    wall-clock time."""
 
     verdict: bool | None
     score: float
@@ -35,9 +37,9 @@ class PeerAnswer(NamedTuple):
 class Peer:
     """The peer `name` with the model `model` of the endpoint behind `proxy`.
 
-    Give each peer a proxy of its own: what it meters between an item and its answer is the item's cost. `timeout` is in
-    seconds for one item, and for the worker's start. `python` and `worker` are the installed ones unless given. Raises
-    ConfigError where the peer is not installed.
+    Give each peer its own proxy: what the proxy meters between an item and its answer is the cost of that item.
+    `timeout` is in seconds and applies to each item and to the start of the worker. `python` and `worker` default to
+    the installed ones. Raises ConfigError if the peer is not installed.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class Peer:
         self._one_at_a_time = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        # A home of its own: libraries keep logins and caches there, and the user's are none of theirs.
+        # Its own home directory: libraries keep logins and caches there, and must not see the user's.
         self._home = tempfile.TemporaryDirectory(prefix=f"haluagent-{self.name}-", ignore_cleanup_errors=True)
         return self
 
@@ -72,15 +74,15 @@ class Peer:
         self._home.cleanup()
 
     async def detect(self, question: str, response: str, reference: str | None = None) -> PeerAnswer:
-        """What the peer says of an item. A worker that ends or takes too long is an error of this item, with the last
-        line of its stderr; the next item gets a new one."""
+        """Return the peer's answer for an item. If the worker exits or takes too long, the item gets an error with the
+        last line of its stderr, and the next item gets a new worker."""
         line = json.dumps({"question": question, "response": response, "reference": reference or ""}) + "\n"
         async with self._one_at_a_time:
             before, began = self._proxy.usage, time.monotonic()
             try:
                 async with asyncio.timeout(self._timeout):
                     process = await self._running()
-                began = time.monotonic()  # starting is no part of an item's time
+                began = time.monotonic()  # the start-up does not count as the item's time
                 async with asyncio.timeout(self._timeout):
                     answer = _read(await _say(process, line.encode()))
             except TimeoutError:
@@ -89,15 +91,15 @@ class Peer:
                 answer = _failed(f"the worker of {self.name} ended", await self._end())
             except ValueError as error:
                 answer = _failed(f"the worker of {self.name} answered {error}", await self._end())
-            except BaseException:  # cancelled: its answer must not be read as the next item's
+            except BaseException:  # cancelled: its answer must not be taken for the next item's
                 await self._end(wait=False)
                 raise
             seconds = time.monotonic() - began
             return PeerAnswer(**answer, usage=self._proxy.usage - before, seconds=seconds)
 
     async def _running(self) -> asyncio.subprocess.Process:
-        """The worker, started where there is none, when it has said that it is ready. Raises EOFError where it ended,
-        ValueError where it says something else."""
+        """Return the worker, started if necessary, once it has said that it is ready. Raises EOFError if it exited,
+        ValueError if it says something else."""
         if self._process is not None and self._process.returncode is not None:
             await self._end()
         if self._process is not None:
@@ -124,14 +126,14 @@ class Peer:
         return process
 
     async def _end(self, wait: bool = True) -> str:
-        """End the worker where there is one, and `wait` for its last calls, so that no other item pays for them. Returns
-        the last line of its stderr."""
+        """Kill the worker, if there is one, and return the last line of its stderr. With `wait`, wait for its last
+        calls to end, so that their cost is not charged to another item."""
         if self._process is None or self._stderr is None:
             return ""
         process, stderr = self._process, self._stderr
         self._process = self._stderr = None
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with what it may have started
+            os.killpg(process.pid, signal.SIGKILL)  # including any child processes
         await process.wait()
         if wait:
             await asyncio.to_thread(self._proxy.wait_idle, self._timeout)
@@ -139,7 +141,7 @@ class Peer:
 
 
 async def _say(process: asyncio.subprocess.Process, line: bytes) -> bytes:
-    """The line with which the worker answers a line. Raises EOFError, or an OSError, where it ended."""
+    """Send a line to the worker and return its answer. Raises EOFError or an OSError if the worker has exited."""
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(line)
     await process.stdin.drain()
@@ -150,7 +152,7 @@ async def _say(process: asyncio.subprocess.Process, line: bytes) -> bytes:
 
 
 def _read(said: bytes) -> dict[str, Any]:
-    """A worker's answer. Raises ValueError with what it said where that is none."""
+    """Parse a worker's answer. Raises ValueError quoting it if it is not a valid one."""
     try:
         answer = json.loads(said)
         verdict, score, error = answer["verdict"], float(answer["score"]), answer["error"]
@@ -162,7 +164,7 @@ def _read(said: bytes) -> dict[str, Any]:
 
 
 async def _last_line(stream: asyncio.StreamReader) -> str:
-    """The last line of a stream that is not empty, at its end. Reading as it comes keeps the writer from waiting."""
+    """Return the last non-empty line of a stream when it ends. Reading continuously keeps the writer from blocking."""
     last, rest = "", b""
     while block := await stream.read(1 << 16):
         *lines, rest = (rest[-4096:] + block).split(b"\n")

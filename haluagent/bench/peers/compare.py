@@ -1,4 +1,4 @@
-"""Other detectors on the same items at the same endpoint, each in an environment of its own, with their cost metered."""
+"""Run other detectors on the same items at the same endpoint, each in its own environment, with their cost metered."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,8 +15,8 @@ from haluagent.models.engines.embedded import EmbeddedModel
 
 
 class Peers:
-    """The peers of these names at the endpoint of a model, as it was before it was taught. Raises ConfigError for one that is
-    not known or not installed, and for a model that is at no endpoint."""
+    """The named peers at the endpoint of a base model. Raises ConfigError for a peer that is unknown or not installed,
+    and for a model without an endpoint."""
 
     def __init__(self, names: Sequence[str], agent: HaluAgent) -> None:
         if unknown := [name for name in names if name not in PEERS]:
@@ -46,7 +46,7 @@ def _method(peer: Peer, proxy: MeterProxy) -> Method:
     async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
         before = proxy.failures
         answer = await peer.detect(item.question, item.response, item.reference)
-        if answer.error and proxy.failures > before:  # the endpoint's failure, and not the peer's
+        if answer.error and proxy.failures > before:  # the endpoint failed, not the peer
             raise ModelError(answer.error)
         return blank(item, dataset, peer.name).model_copy(update=answer._asdict())
 

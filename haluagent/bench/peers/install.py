@@ -1,4 +1,5 @@
-"""The peers' environments: one each, since their requirements contradict each other's and ours."""
+"""Install the peers, each into its own environment, since their requirements conflict with each other's and with
+ours."""
 
 import subprocess
 import sys
@@ -10,16 +11,17 @@ from haluagent.errors import ConfigError
 from haluagent.models.weights.store import exclusive
 from haluagent.settings import cache_dir
 
-_DONE = "installed.txt"  # holds the requirements that were installed; written last
+_DONE = "installed.txt"  # the requirements that were installed; written last
 
 
 def directory_of(name: str) -> Path:
-    """Where a peer's environment is kept, whether or not it is there."""
+    """Return the directory of a peer's environment, whether or not it exists."""
     return cache_dir() / "peers" / name
 
 
 def requirements(name: str) -> str:
-    """The pinned requirements of a peer: all that its environment holds. Raises ConfigError for a name there is not."""
+    """Return the pinned requirements of a peer, which list everything in its environment. Raises ConfigError for an
+    unknown name."""
     found = files(__package__).joinpath("requirements")
     names = sorted(entry.name.removesuffix(".txt") for entry in found.iterdir() if entry.name.endswith(".txt"))
     if name not in names:
@@ -28,13 +30,14 @@ def requirements(name: str) -> str:
 
 
 def install(name: str, directory: Path | None = None, say: Callable[[str], object] = print) -> Path:
-    """The Python of a peer's environment in `directory` (by default in the cache), made where it is not there as the
-    requirements say. `say` is told what is done. Raises ConfigError, with pip's own words, where it cannot be made."""
+    """Return the Python of a peer's environment in `directory` (by default in the cache), creating the environment if
+    necessary. `say` receives progress messages. Raises ConfigError with pip's own message if the installation fails."""
     return make(directory or directory_of(name), requirements(name), name, say)
 
 
 def make(directory: Path, wanted: str, name: str, say: Callable[[str], object]) -> Path:
-    """The Python of an environment in `directory` that holds the requirements `wanted` and nothing else."""
+    """Return the Python of an environment in `directory` with exactly the requirements `wanted`, creating it if
+    necessary."""
     with exclusive(directory):
         if _is_made(directory, wanted):
             say(f"{name} is installed in {directory}")
@@ -44,7 +47,7 @@ def make(directory: Path, wanted: str, name: str, say: Callable[[str], object]) 
         listed = directory / "requirements.txt"
         listed.write_text(wanted, encoding="utf-8")
         say(f"installing {name} there with pip: {_count(wanted)} packages, this takes minutes")
-        # The list is complete, so pip adds nothing to it: what a peer's other methods want (torch) stays away.
+        # The list is complete, so --no-deps keeps out what only a peer's other methods need (torch).
         command = [str(_python(directory)), "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
         _run([*command, "--no-deps", "-r", str(listed)], f"pip could not install {name}")
         (directory / _DONE).write_text(wanted, encoding="utf-8")
@@ -53,7 +56,8 @@ def make(directory: Path, wanted: str, name: str, say: Callable[[str], object]) 
 
 
 def python_of(name: str, directory: Path | None = None) -> Path:
-    """The Python of an installed peer. Raises ConfigError where it is not installed, or no longer as required."""
+    """Return the Python of an installed peer. Raises ConfigError if it is not installed or its requirements have
+    changed."""
     directory = directory or directory_of(name)
     if not _is_made(directory, requirements(name)):
         raise ConfigError(f"{name} is not installed: run `python -m haluagent.bench.peers.install {name}`")
@@ -83,7 +87,8 @@ def _run(command: list[str], failure: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """`python -m haluagent.bench.peers.install [NAME ...]`: installs those peers, or all of them."""
+    """Install the named peers, or all of them: `python -m haluagent.bench.peers.install [NAME ...]`. Returns the exit
+    code."""
     from haluagent.bench.peers.known import PEERS
 
     try:

@@ -4,8 +4,8 @@ from haluagent.types import Record
 
 
 class Known(Record):
-    """A peer that can be installed. `version` is what its requirements pin; without a reference, one that
-    `needs_reference` has nothing to say of an item."""
+    """A peer that can be installed. `version` is the one its requirements pin. A peer with `needs_reference` cannot
+    judge an item without a reference."""
 
     name: str
     version: str

@@ -1,4 +1,4 @@
-"""A meter between a program and an OpenAI-compatible endpoint: a proxy on this machine that adds up what calls cost."""
+"""A local proxy between a program and an OpenAI-compatible endpoint that adds up the cost of the calls."""
 
 import json
 import secrets
@@ -20,11 +20,11 @@ _PASSED_BACK = ("content-type", "retry-after", "retry-after-ms")
 class MeterProxy:
     """Forwards `/v1/*` to the endpoint at `base_url` with its `api_key`, and meters every POST.
 
-    It listens at `url` (with its `/v1`), on the loopback only, and answers to its own `api_key` only, so that no other
-    program of this machine can use the endpoint's. `timeout` is in seconds for each request. `count_tokens` counts the
-    samples of a request for several, of which llama.cpp reports one. `record` is a file to which each request is
-    appended as a line `{"at": seconds since the start, "path", "body"}`. A streamed answer is refused with a 400: its
-    cost could not be told from all servers.
+    It listens at `url` (including `/v1`) on the loopback interface only and accepts only its own `api_key`, so that no
+    other program on this machine can use the endpoint through it. `timeout` is in seconds per request. `count_tokens`
+    counts the tokens when a request asks for several samples, of which llama.cpp reports only one. `record` is a file
+    to which each request is appended as a line `{"at": seconds since the start, "path", "body"}`. Requests for
+    streaming are refused with a 400, since not all servers report their cost.
     """
 
     def __init__(
@@ -68,28 +68,28 @@ class MeterProxy:
 
     @property
     def url(self) -> str:
-        """Where it listens, with the `/v1`."""
+        """Return the base URL of the proxy, including `/v1`."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     @property
     def usage(self) -> Usage:
-        """What all calls so far cost, also those that failed: a call and its seconds, without tokens."""
+        """Return the cost of all calls so far. A failed call counts as a call with its seconds, but without tokens."""
         with self._changed:
             return self._usage
 
     @property
     def failures(self) -> int:
-        """How many calls got no answer, or one that is not a success."""
+        """Return the number of calls that got no answer or one with an error status."""
         with self._changed:
             return self._failures
 
     def wait_idle(self, timeout: float) -> bool:
-        """Wait until no call is under way, `timeout` seconds at most. Returns whether there is none."""
+        """Wait until no call is in progress, for at most `timeout` seconds. Return True if none is."""
         with self._changed:
             return self._changed.wait_for(lambda: self._running == 0, timeout)
 
     def forward(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        """The endpoint's answer: status, headers, body. A 502 where it gives none."""
+        """Send a request to the endpoint and return its status, headers and body; a 502 if it does not answer."""
         try:
             sent = {"Content-Type": "application/json"} if body else {}
             answer = self._client.request(method, self._upstream + path, content=body, headers=sent)
@@ -99,7 +99,7 @@ class MeterProxy:
         return answer.status_code, kept, answer.content
 
     def call(self, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        """Forward a POST and meter it. `path` is what comes after `/v1`."""
+        """Forward a POST and meter it. `path` is the part after `/v1`."""
         try:
             request = json.loads(body)
         except ValueError:
@@ -133,7 +133,7 @@ class MeterProxy:
 
 
 def cost(content: bytes, count_tokens: Callable[[str], int] | None = None) -> Usage:
-    """The tokens that an answer of the API says it cost; none where it says nothing."""
+    """Return the usage that an API answer reports; zero if it reports none."""
     try:
         answer = json.loads(content)
     except ValueError:
@@ -147,7 +147,7 @@ def cost(content: bytes, count_tokens: Callable[[str], int] | None = None) -> Us
     generated = reported.get("completion_tokens") or 0
     choices = [_dict(choice) for choice in answer.get("choices") or ()]
     if len(choices) > 1 and "timings" in answer:
-        # llama.cpp reports the tokens of one sample only (measured), so the others are counted here.
+        # llama.cpp reports the tokens of one sample only (measured), so all of them are counted here.
         count = count_tokens or _estimate
         generated = max(generated, sum(count(_text(choice)) for choice in choices))
     prompt = reported.get("prompt_tokens") or 0
@@ -174,7 +174,7 @@ def _refusal(status: int, message: str) -> tuple[int, dict[str, str], bytes]:
 
 
 def _handler(proxy: MeterProxy) -> type[BaseHTTPRequestHandler]:
-    """The class that answers the requests of one proxy, as the standard library wants it."""
+    """Return a request handler class for one proxy, as the standard library's server requires."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -206,10 +206,10 @@ def _handler(proxy: MeterProxy) -> type[BaseHTTPRequestHandler]:
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
-            except OSError:  # the caller did not wait for the answer; it is metered all the same
+            except OSError:  # the caller did not wait for the answer; it has been metered anyway
                 self.close_connection = True
 
         def log_message(self, *args: object) -> None:
-            """Nothing: a line for each call would bury what the benchmark says."""
+            """Write nothing: a line per call would bury the benchmark's own output."""
 
     return Handler

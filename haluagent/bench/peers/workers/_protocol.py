@@ -1,7 +1,8 @@
-"""How a worker speaks: `{"ready": true}` when it is, then for each item, a line on stdin, an answer, a line on stdout.
+"""The protocol of a worker: it writes `{"ready": true}`, then reads an item per line from stdin and writes an answer
+per line to stdout.
 
-Workers run under the Python of their peer's own environment, by path: nothing of haluagent is there. They import this
-module first: from then on, whatever is printed goes to stderr.
+Workers are started by path under the Python of their peer's environment, where haluagent is not installed. They import
+this module first: from then on, anything printed goes to stderr.
 """
 
 import json
@@ -11,14 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
-os.dup2(2, 1)  # libraries print when imported and later, and so may the C code below them
+os.dup2(2, 1)  # libraries, and the C code below them, may print at any time
 
-Item = dict[str, str]  # question, response, reference ("" where the set has none)
+Item = dict[str, str]  # question, response, reference ("" if there is none)
 
 
 def serve(detect: Callable[[Item], dict[str, Any]]) -> None:
     """Answer items until stdin ends. `detect` returns the verdict (True for a hallucination), its score in [0, 1] and
-    short details; what it raises becomes the item's error."""
+    short details; an exception it raises becomes the item's error."""
     answer: dict[str, Any] = {"ready": True}
     while True:
         ANSWERS.write(json.dumps(answer) + "\n")
@@ -32,12 +33,12 @@ def serve(detect: Callable[[Item], dict[str, Any]]) -> None:
 
 
 def said(error: BaseException) -> str:
-    """An error in one line."""
+    """Describe an exception in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 def model() -> str:
-    """The name that the endpoint knows its model by: the worker's only argument."""
+    """Return the name of the model at the endpoint: the worker's only argument."""
     if len(sys.argv) != 2:
         raise SystemExit(f"usage: {sys.argv[0]} MODEL, with OPENAI_BASE_URL and OPENAI_API_KEY set")
     return sys.argv[1]

@@ -1,9 +1,11 @@
-"""DeepEval 4.3.1, FaithfulnessMetric: truths from the reference, claims from the response, each claim judged by the truths.
+"""DeepEval 4.3.1, FaithfulnessMetric: it extracts truths from the reference and claims from the response, and judges
+each claim by the truths.
 
-Its own model class for a local server, its own threshold: a score (the share of claims that the truths do not contradict)
-below 0.5 is a hallucination; the score given here is 1 minus its own. The written reason is left out, because no verdict
-depends on it and it would cost a fourth call. An answer has at most 1,000 tokens; one that is not the JSON it asks for is
-an error. A response without claims is an error: nothing was checked.
+It uses DeepEval's own model class for a local server and its own threshold: a score (the share of claims that the
+truths do not contradict) below 0.5 is a hallucination; the score returned here is 1 minus that score. The written
+reason is left out, because no verdict depends on it and it would cost a fourth call. An answer has at most 1,000
+tokens; one that is not the requested JSON is an error. A response without claims is an error, since nothing was
+checked.
 """
 
 import os
@@ -15,7 +17,7 @@ os.environ.update(
     DEEPEVAL_TELEMETRY_OPT_OUT="YES",
     DEEPEVAL_DISABLE_DOTENV="1",
     DEEPEVAL_FILE_SYSTEM="READ_ONLY",
-    DEEPEVAL_DISABLE_TIMEOUTS="1",  # whoever started the worker has one, and CPUs are slow
+    DEEPEVAL_DISABLE_TIMEOUTS="1",  # the parent process has its own timeout, and CPUs are slow
     CONFIDENT_TRACING_ENABLED="NO",
 )
 
