@@ -1,4 +1,5 @@
-"""A run on disk: JSON lines, the first of which says what was run, each other one what a method said of one item."""
+"""A run on disk as JSON Lines: the first line describes the run, each other line is one method's result for one
+item."""
 
 import gzip
 import json
@@ -16,10 +17,11 @@ FORMAT = 1
 
 
 class About(Record):
-    """What was run. A run is continued with the same only: else its rows could not be compared.
+    """The settings of a run. A run can only be continued with the same settings, as its rows would not be comparable
+    otherwise.
 
-    `model` is the name that the endpoint serves, `steps` the most turns a sentence, `search` what is searched for sets
-    without passages of their own.
+    `model` is the name that the endpoint serves, `steps` the maximum number of turns per sentence, `search` the search
+    provider for sets without passages of their own.
     """
 
     format: int = FORMAT
@@ -32,7 +34,8 @@ class About(Record):
 
 
 class ClaimRow(Record):
-    """A claim's gold label, what was said of it, and the probability in [0, 1] that it is wrong."""
+    """The result for one claim: its gold label, the label it was given, and the probability in [0, 1] that it is
+    wrong."""
 
     wrong: bool | None
     label: Label
@@ -40,10 +43,11 @@ class ClaimRow(Record):
 
 
 class Row(Record):
-    """What `method` said of an item. `wrong` is the gold label, `verdict` True for a hallucination and None where there is
-    none, `score` the probability in [0, 1] of one. `length` counts the response's characters, `seconds` wall-clock time.
+    """The result of `method` for one item. `wrong` is the gold label, `verdict` is True for a hallucination and None if
+    there is no verdict, `score` is the probability of a hallucination in [0, 1]. `length` is the number of characters
+    of the response, `seconds` the wall-clock time.
 
-    A method that failed has an `error` and no verdict. `detection` is the whole report, where the agent made one.
+    If the method failed, there is an `error` and no verdict. `detection` is the full report if the agent made one.
     """
 
     dataset: str
@@ -66,15 +70,16 @@ class Row(Record):
 
 
 def blank(item: Item, dataset: str, method: str) -> Row:
-    """The row of an item before anything is known."""
+    """Return the row of an item before it is judged."""
     return Row(
         dataset=dataset, id=item.id, method=method, language=item.language, wrong=item.wrong, length=len(item.response)
     )
 
 
 def read(path: Path) -> tuple[About, list[Row]]:
-    """A run: what it is and its rows, the last of each key, in the order of the file. A `.gz` is unpacked. A last line that
-    was cut off by an interruption is left out. Raises ConfigError naming the file and the line that cannot be read."""
+    """Return the settings and the rows of a run, the last row of each key, in file order. A `.gz` is decompressed. A
+    last line that was cut off by an interruption is ignored. Raises ConfigError naming the file and the line that
+    cannot be read."""
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:

@@ -1,4 +1,4 @@
-"""A run: every item of some sets through some methods, each result a line of a file that can be continued."""
+"""Run methods on the items of some sets, and append each result to a file, so that the run can be continued."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -23,15 +23,15 @@ DEFAULT: dict[str, Method] = {name: METHODS[name] for name in ("haluagent", "pro
 
 
 class Part(Record):
-    """A set, and how many of its items are taken: the first ones of its file, or all."""
+    """A set and the number of items to take from it: the first `limit` ones of its file, or all."""
 
     dataset: str
     limit: int | None = Field(default=None, ge=1)
 
 
 def parse_parts(text: str, limit: int | None = None) -> list[Part]:
-    """`wordcnt,halueval2:12`; `limit` holds for sets without a number of their own. Raises ConfigError where it is
-    not of that form, or there is no such set."""
+    """Parse a list such as `wordcnt,halueval2:12`. `limit` applies to sets without a number of their own. Raises
+    ConfigError if the text is malformed or names an unknown set."""
     parts = []
     for written in filter(None, (piece.strip() for piece in text.split(","))):
         name, colon, number = written.partition(":")
@@ -45,7 +45,7 @@ def parse_parts(text: str, limit: int | None = None) -> list[Part]:
 
 
 class State:
-    """How far a run is: `total` rows are wanted, `rows` are there."""
+    """The progress of a run: `total` rows are wanted, `rows` are done."""
 
     def __init__(self, total: int, rows: list[Row]) -> None:
         self.total = total
@@ -64,7 +64,7 @@ class State:
             self._right += row.verdict == row.wrong
 
     def remark(self) -> str:
-        """The tokens so far and the accuracy of the agent, for a line of progress."""
+        """Return the tokens used so far and the accuracy of the agent, for a progress line."""
         accuracy = f", accuracy {self._right / self._own:.1%}" if self._own else ""
         return f"{self._tokens:,} tokens{accuracy}" + (f", {self.failed} failed" if self.failed else "")
 
@@ -82,12 +82,12 @@ def run(
     again: bool = False,
     progress: Callable[[State], None] = lambda state: None,
 ) -> str | None:
-    """Judge what `out` does not hold yet, set by set and method by method, and append each row as it comes. `data` is the
-    directory with the files of the sets (None: they are fetched). With `again` rows with an error are judged again; the
-    last row of an item counts. `during` is open while there is work.
+    """Judge the items that are not yet in `out`, set by set and method by method, and append each row as it comes.
+    `data` is the directory with the files of the sets (None: fetch them). With `again`, rows with an error are judged
+    again; the last row of an item counts. `during` is entered while there is work.
 
-    Returns None where the run is complete, else what ended it. Raises ConfigError for a set that cannot be read, and where
-    `out` is of another model or strategy; ModelError where no endpoint answers any more.
+    Returns None if the run is complete, otherwise the reason why it ended. Raises ConfigError if a set cannot be read
+    or `out` belongs to a run with another model or other settings, ModelError if no endpoint answers any more.
     """
     items = [(part.dataset, item) for part in parts for item in load(part.dataset, data)[: part.limit]]
     wanted = [
@@ -124,8 +124,8 @@ def run(
 
 
 def begin(journal: Journal, out: Path, agent: HaluAgent, gold: Mapping[tuple[str, str], bool]) -> list[Row]:
-    """The rows that are there already; a new file gets its first line. `gold` has the labels of the items. Raises ConfigError
-    where the file is of another model, of other settings, or of items with other labels."""
+    """Return the rows that are already there; a new file gets its first line. `gold` maps items to their labels. Raises
+    ConfigError if the file belongs to a run with another model, other settings or other labels."""
     search = getattr(agent.services.search, "name", "none")
     about = About(
         version=__version__, model=agent.model.name, strategy=agent.strategy, steps=agent.limits.steps,
@@ -145,7 +145,7 @@ def begin(journal: Journal, out: Path, agent: HaluAgent, gold: Mapping[tuple[str
 
 
 def indexes(names: Sequence[str], data: Path | None, out: Path) -> dict[str, LocalIndex]:
-    """A search index, beside `out`, for each set that comes with passages of its own."""
+    """Build a search index, beside `out`, for each set that comes with its own passages."""
     made = {}
     for name in names:
         if (file := passages(name, out.parent, data)) is not None:

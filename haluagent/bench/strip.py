@@ -1,4 +1,4 @@
-"""A run without the texts of its items, to be passed on: the licences of most sets do not allow it with them."""
+"""Strip the texts from a run so that it can be shared: the licences of most sets do not allow sharing them."""
 
 import gzip
 from pathlib import Path
@@ -9,9 +9,9 @@ from haluagent.types import Detection, Evidence, MemoryEntry, Step
 
 
 def strip(run: Path, out: Path) -> int:
-    """Write the rows of a run to `out` (gzip, the same bytes for the same run) without any text of an item or a model, and
-    return how many they are. All figures can be made from it: labels, scores, costs, and which tool was called with what
-    success. Raises ConfigError where a file cannot be read or written."""
+    """Write the rows of a run to `out` (gzip, byte-identical for the same run) without any text of an item or a model,
+    and return their number. What remains is enough for all figures: labels, scores, costs, and which tool was called
+    with what success. Raises ConfigError if a file cannot be read or written."""
     if out.suffix != ".gz":
         raise ConfigError(f"{out}: name the copy with .jsonl.gz, so that `bench report` reads it")
     if out.exists() and out.samefile(run):
@@ -28,8 +28,8 @@ def strip(run: Path, out: Path) -> int:
 
 
 def without_texts(row: Row) -> Row:
-    """The row with every text of its detection emptied, and spans, labels and figures kept. What an error says may quote a
-    text, so only that there was one is kept."""
+    """Return the row with every text of its detection emptied; spans, labels and figures stay. An error message may
+    quote a text, so it is replaced by "failed"."""
     return row.model_copy(
         update={
             "error": "failed" if row.error else None,

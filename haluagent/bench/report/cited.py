@@ -1,5 +1,8 @@
-"""Figures of the HaluAgent paper (Cheng et al. 2024, "Small Agent Can Also Rock! Empowering Small Language Models as
-Hallucination Detector"), for comparison. They are the authors', on their own test items; nothing here was measured."""
+"""Figures cited from the HaluAgent paper (Cheng et al. 2024, "Small Agent Can Also Rock! Empowering Small Language
+Models as Hallucination Detector"), for comparison.
+
+They are the authors' results on their own test items; nothing here was measured by us.
+"""
 
 import math
 
@@ -12,7 +15,7 @@ TEST_ITEMS = {
     "webqa": 100, "ape210k": 100, "humaneval": 63, "wordcnt": 100, "halueval_qa": 100, "halluqa": 206, "halueval2": 100,
 }  # fmt: skip
 
-# Table 3: accuracy and F1 in percent, of whole responses.
+# Table 3: accuracy and F1 of whole responses, in percent.
 RESPONSES: dict[str, dict[str, tuple[float, float]]] = {
     "GPT-4 prompt": {
         "webqa": (82.00, 35.71), "ape210k": (72.33, 74.21), "humaneval": (71.43, 79.07), "wordcnt": (56.00, 66.15),
@@ -40,7 +43,7 @@ RESPONSES: dict[str, dict[str, tuple[float, float]]] = {
     },
 }  # fmt: skip
 
-# Table 4: accuracy, precision, recall and F1 in percent, of sentences.
+# Table 4: accuracy, precision, recall and F1 of sentences, in percent.
 SENTENCES: dict[str, dict[str, tuple[float, float, float, float]]] = {
     "GPT-4 prompt": {
         "factool_chinese": (54.93, 59.40, 33.17, 42.57), "factool_kbqa": (75.97, 39.29, 50.00, 44.00),
@@ -68,17 +71,17 @@ SENTENCES: dict[str, dict[str, tuple[float, float, float, float]]] = {
     },
 }  # fmt: skip
 
-# Figure 2 is a chart; these are the figures that its text gives.
+# Figure 2 is a chart; these are the numbers given in the paper's text.
 TOOLS = (
     "translator: used on over 95 % of the items, over 90 % of the verdicts right",
     "calendar: used on 100 % of the items, 100 % of the verdicts right",
 )
 
-CLOSE = 0.8  # how much of a set must be left for a share of it to explain a figure
+CLOSE = 0.8  # the least part of a set that may explain a percentage
 
 
 class Share(Record):
-    """`k` of `m` items; `exact` where it gives the percentage as printed, with two decimals."""
+    """`k` of `m` items. `exact` is True if that gives the percentage as printed, with two decimals."""
 
     k: int
     m: int
@@ -86,8 +89,8 @@ class Share(Record):
 
 
 def nearest(percent: float, n: int) -> Share:
-    """The share that a percentage is of at most `n` items: the largest number of items for which some count of them gives
-    it as printed, else the count and number that come nearest."""
+    """Return the share that a percentage of at most `n` items stands for: the largest number of items for which some
+    count gives the printed percentage, otherwise the count and number that come closest."""
     found = [(abs(100 * (k := _count(percent, m)) / m - percent), k, m) for m in range(n, 0, -1)]
     for distance, k, m in found:
         if distance <= 0.005 + 1e-9:
@@ -101,7 +104,7 @@ def _count(percent: float, m: int) -> int:
 
 
 def note(percent: float, n: int) -> str | None:
-    """What is odd about a printed percentage of `n` items: None where some count of all of them gives it."""
+    """Describe what is odd about a printed percentage of `n` items; None if some count of all `n` items gives it."""
     share = nearest(percent, n)
     if share.exact and share.m == n:
         return None
@@ -114,7 +117,7 @@ def note(percent: float, n: int) -> str | None:
 
 
 def notes() -> list[str]:
-    """For each set of Table 3 the accuracies that are not of all its items."""
+    """Return a line for each set of Table 3 with accuracies that are not shares of all its items."""
     lines = []
     for dataset, n in TEST_ITEMS.items():
         printed = dict.fromkeys(row[dataset][0] for row in RESPONSES.values())

@@ -1,4 +1,4 @@
-"""All the figures of a run in one record. Every form of the report is made from it."""
+"""The figures of a run in one record, from which every form of the report is made."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -18,7 +18,8 @@ Level = Literal["response", "sentence"]
 
 
 class MethodFigures(Record):
-    """A method on a set. `cost` is None for what needs no model, and for sentences, whose cost is their response's."""
+    """The figures of a method on a set. `cost` is None for baselines that need no model, and for sentences, whose cost
+    is included in that of their response."""
 
     method: str
     scores: Scores
@@ -26,7 +27,8 @@ class MethodFigures(Record):
 
 
 class SetFigures(Record):
-    """A set at one level: the agent, then the other methods, then what needs no model."""
+    """The figures of a set at one level: the agent first, then the other methods, then the baselines that need no
+    model."""
 
     dataset: str
     level: Level
@@ -39,17 +41,19 @@ class SetFigures(Record):
         return self.dataset if self.level == "response" else f"{self.dataset}, by sentence"
 
     def of(self, method: str) -> MethodFigures | None:
-        """The figures of a method, None where the run has none of it here."""
+        """Return the figures of a method; None if the run has none for it here."""
         return next((figures for figures in self.methods if figures.method == method), None)
 
     def best_trivial(self, name: str) -> float | None:
-        """The highest figure `name` among what needs no model (for the length rule, on items that it never saw)."""
+        """Return the highest value of the figure `name` among the baselines that need no model. The length rule counts
+        with its result on held-out items."""
         values = [value for figures in self.trivial if (value := getattr(figures.scores, name)) is not None]
         return max(values, default=None)
 
 
 class Bin(Record):
-    """Items whose score is in one of ten bins of equal width: how many, their mean score, the share of hallucinations."""
+    """The items with a score in one of ten bins of equal width: their number, mean score and share of
+    hallucinations."""
 
     n: int
     score: float
@@ -57,7 +61,8 @@ class Bin(Record):
 
 
 class Report(Record):
-    """A run in figures. `totals` are those of each method over all sets; `tools` and `reliability` are the agent's."""
+    """The figures of a run. `totals` gives the cost of each method over all sets; `tools` and `reliability` are about
+    the agent."""
 
     about: About
     sets: tuple[SetFigures, ...]
@@ -67,7 +72,7 @@ class Report(Record):
 
 
 def figures(about: About, rows: Sequence[Row]) -> Report:
-    """The figures of all sets and methods of a run; sets in the order of the run."""
+    """Return the figures of all sets and methods of a run, with the sets in the order of the run."""
     methods = sorted(dict.fromkeys(row.method for row in rows), key=lambda name: {AGENT: 0, PROMPT: 1}.get(name, 2))
     groups = {
         dataset: {method: [row for row in own if row.method == method] for method in methods}
@@ -116,12 +121,13 @@ def _sentences(dataset: str, group: dict[str, list[Row]]) -> SetFigures:
 
 
 def _items(group: dict[str, list[Row]]) -> list[Row]:
-    """One row for each item that some method has seen: methods of an interrupted run may not have seen the same."""
+    """Return one row for each item that any method has judged: in an interrupted run, methods may have judged different
+    items."""
     return list({row.id: row for own in reversed(group.values()) for row in own}.values())
 
 
 def reliability(rows: Sequence[Row]) -> list[Bin]:
-    """The bins of the reliability curve that hold something."""
+    """Return the non-empty bins of the reliability curve."""
     found: list[list[Row]] = [[] for _ in range(BINS)]
     for row, place in zip(rows, bins(np.array([row.score for row in rows])), strict=True):
         found[place].append(row)
@@ -137,7 +143,7 @@ def reliability(rows: Sequence[Row]) -> list[Bin]:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """All the figures, and apart from them those that are cited."""
+    """Return all measured figures as JSON data, and the cited ones separately."""
     paper = {
         "source": cited.SOURCE, "responses": cited.RESPONSES, "sentences": cited.SENTENCES,
         "test_items": cited.TEST_ITEMS, "notes": cited.notes(), "tools": cited.TOOLS,

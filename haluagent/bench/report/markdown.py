@@ -1,4 +1,4 @@
-"""The tables of a run as Markdown, and the paper's beside them."""
+"""The tables of a run as Markdown, with those of the paper beside them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,8 @@ Cells = list[str]
 
 
 def markdown(report: Report) -> str:
-    """Headed tables: quality by set, cost, tools, and the paper's columns with its rows apart from the measured ones."""
+    """Return the tables under headings: quality by set, cost, tools, and the paper's columns with cited rows kept apart
+    from measured ones."""
     about = report.about
     parts = [
         f"Model `{about.model}`, strategy `{about.strategy}`, haluagent {about.version}.",
@@ -40,12 +41,13 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Names come from a file: they must not break out of their cell."""
+    """Return the text of a cell. Names come from a file and must not break out of their cell."""
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
 
 
 def quality(report: Report) -> tuple[Cells, list[Cells]]:
-    """A line for each set and method, the ones that need no model below; then the best length rule in words."""
+    """Return the head and the lines of the quality table: one line per set and method, the baselines last, then the
+    best length rule in words."""
     head = ["set", "method", "n", *(name for name, _ in QUALITY), "s/item", "best length rule on its own items"]
     lines = []
     for figures in report.sets:
@@ -61,7 +63,7 @@ def quality(report: Report) -> tuple[Cells, list[Cells]]:
 
 
 def costs(report: Report) -> tuple[Cells, list[Cells]]:
-    """Per item by set and method, then the totals of each method."""
+    """Return the head and the lines of the cost table: per item by set and method, then the totals of each method."""
     head = ["set", "method", "items", "failed", "model calls", "evaluated", "cached", "generated", "seconds",
             "normalised s", "tool calls"]  # fmt: skip
     names = (("calls", 1), ("evaluated", 0), ("cached", 0), ("generated", 0), ("seconds", 1), ("normalised", 1))
@@ -80,7 +82,7 @@ def costs(report: Report) -> tuple[Cells, list[Cells]]:
 
 
 def tools(report: Report) -> tuple[Cells, list[Cells]]:
-    """How often each tool was used and what came of it."""
+    """Return the head and the lines of the tool table: how often each tool was used, and with what result."""
     head = ["set", "tool", "used on", "verdict right there", "calls", "decided", "undecided", "failed", "rejected"]
     lines = [
         [
@@ -93,7 +95,7 @@ def tools(report: Report) -> tuple[Cells, list[Cells]]:
 
 
 def paper(report: Report) -> list[str]:
-    """Tables 3 and 4 of the paper in its columns, measured rows first, then the cited ones; the notes on them."""
+    """Return Tables 3 and 4 of the paper with its columns, measured rows before cited ones, and the notes on them."""
     parts = []
     heads = {"response": "Whole responses: accuracy / F1", "sentence": "Sentences: accuracy / precision / recall / F1"}
     for level, title in heads.items():
@@ -118,8 +120,8 @@ def paper(report: Report) -> list[str]:
 
 
 def paper_table(report: Report, level: str) -> tuple[Cells, list[Cells], list[Cells]] | None:
-    """Head, measured rows and cited rows of Table 3 (`response`) or 4 (`sentence`), with the columns that the run has;
-    None where it has none of them."""
+    """Return the head, the measured rows and the cited rows of Table 3 (`response`) or 4 (`sentence`), limited to the
+    columns that the run has; None if it has none of them."""
     quoted: Mapping[str, Mapping[str, tuple[float, ...]]] = cited.RESPONSES if level == "response" else cited.SENTENCES
     fields = ("accuracy", "f1") if level == "response" else ("accuracy", "precision", "recall", "f1")
     known = next(iter(quoted.values()))

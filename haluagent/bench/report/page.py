@@ -1,7 +1,7 @@
-"""A run as one HTML page that needs nothing else: no server, no network, no other file.
+r"""A run as a single self-contained HTML page: no server, no network, no other file.
 
-What the data says never becomes markup: the template escapes it, the trajectories are JSON in which `<` is written as
-`\\u003c`, and the script makes text nodes of them. A content security policy allows that one script and no request.
+Data never becomes markup: the template escapes it, the trajectories are JSON in which `<` is written as `\u003c`, and
+the script turns them into text nodes. A content security policy allows that one script and no request.
 """
 
 import base64
@@ -23,7 +23,7 @@ from haluagent.bench.rows import Row
 
 
 def page(report: Report, rows: Sequence[Row]) -> str:
-    """The HTML page of a run."""
+    """Return the HTML page of a run."""
     script = _part("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -50,12 +50,13 @@ def page(report: Report, rows: Sequence[Row]) -> str:
 
 
 def embedded(value: Any) -> str:
-    """JSON that may stand inside a script element: without `<`, nothing in it can end the element or begin another."""
+    """Return JSON that is safe inside a script element: without `<`, nothing in it can close the element or open
+    another."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _entry(row: Row) -> dict[str, Any]:
-    """What the page shows of a row. Fields at their default are left out, which halves the page."""
+    """Return what the page shows of a row. Fields with default values are left out, which halves the page."""
     return row.model_dump(mode="json", exclude_defaults=True) | {"verdict": row.verdict, "score": row.score}
 
 

@@ -1,4 +1,5 @@
-"""Charts of a run as inline SVG. Colours come from the page's style sheet, so that they follow light and dark."""
+"""Charts of a run as inline SVG. Their colours come from the page's style sheet, so that they follow the light or dark
+theme."""
 
 from collections.abc import Sequence
 from html import escape
@@ -10,8 +11,8 @@ NAMES, PLOT, STEP = 190, 460, 26
 
 
 def reliability_chart(bins: Sequence[Bin]) -> str:
-    """The reliability curve: for each bin of scores the share of hallucinations, with its 95 % interval (Wilson 1927). On the
-    diagonal a score is what it says it is. A dot's area is its number of items."""
+    """Draw the reliability curve: the share of hallucinations in each bin of scores, with its 95 % interval (Wilson
+    1927). On the diagonal, scores are calibrated. The area of a dot shows its number of items."""
     most = max((one.n for one in bins), default=1)
     dots = [(MARGIN + one.score * SIDE, _y(one.hallucinations), 3 + 11 * (one.n / most) ** 0.5, one) for one in bins]
     ticks = "".join(_tick(share) for share in (0, 0.25, 0.5, 0.75, 1))
@@ -64,7 +65,8 @@ def _spoken(bins: Sequence[Bin]) -> str:
 
 
 def balanced_chart(report: Report) -> str:
-    """Balanced accuracy by set: the agent with its interval, the simple prompt, and the best of what needs no model."""
+    """Draw balanced accuracy by set: the agent with its interval, the simple prompt, and the best baseline that needs
+    no model."""
     sets = [figures for figures in report.sets if figures.of(AGENT)]
     height = STEP * len(sets) + 30
     grid = "".join(

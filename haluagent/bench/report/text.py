@@ -1,4 +1,4 @@
-"""Figures as text: the cells that all forms of the report share, and the short table after a run."""
+"""Figures as text: the cells shared by all forms of the report, and the short table shown after a run."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from haluagent.bench.scoring.scores import Scores
 
 NONE = "–"
 
-# Heading and field of the columns of quality, in percent; the first four are given with their interval.
+# Heading and field of the quality columns, in percent; the first four are shown with their interval.
 QUALITY = (
     ("accuracy", "accuracy"), ("balanced", "balanced"), ("F1", "f1"), ("AUROC", "auroc"), ("precision", "precision"),
     ("recall", "recall"), ("ECE", "calibration_error"), ("coverage", "coverage"), ("acc. covered", "accuracy_covered"),
@@ -40,7 +40,7 @@ def percent(share: float | None) -> str:
 
 
 def with_interval(scores: Scores, name: str) -> str:
-    """`71.4 [60.2, 82.0]`"""
+    """Format a share with its interval, as in `71.4 [60.2, 82.0]`."""
     value, interval = getattr(scores, name), scores.intervals.get(name)
     return percent(value) + (f" [{percent(interval[0])}, {percent(interval[1])}]" if interval else "")
 
@@ -50,7 +50,7 @@ def per_item(cost: Cost | None, name: str, digits: int = 0) -> str:
 
 
 def lengths(figures: SetFigures) -> str:
-    """What the best length rule is and does on the items it was chosen on; empty where there is none."""
+    """Describe the best length rule and its result on the items it was chosen on; empty if there is none."""
     best = figures.best_length
     if best is None:
         return ""
@@ -58,7 +58,7 @@ def lengths(figures: SetFigures) -> str:
 
 
 def summary(report: Report) -> str:
-    """The short table: for each set the agent, the simple prompt and the best of what needs no model."""
+    """Return the short table: for each set the agent, the simple prompt, and the best baseline that needs no model."""
     head = [
         "set",
         "n",
@@ -91,7 +91,7 @@ def _line(figures: SetFigures) -> list[str]:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Columns two spaces apart, the first to the left and the figures to the right."""
+    """Align columns two spaces apart, the first to the left and the others to the right."""
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     return "\n".join(
         "  ".join(

@@ -1,4 +1,4 @@
-"""The report of a run: Markdown, JSON, and one HTML page with every trajectory."""
+"""Write the report of a run: Markdown, JSON, and one HTML page with every trajectory."""
 
 import json
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from haluagent.errors import ConfigError
 
 
 def write(run_path: Path, out_stem: Path) -> list[Path]:
-    """Write `out_stem` with `.md`, `.json` and `.html` from the run, and return these paths. Raises ConfigError where the
-    run cannot be read."""
+    """Write the report of the run to `out_stem` plus `.md`, `.json` and `.html`, and return these paths. Raises
+    ConfigError if the run cannot be read."""
     about, rows = read(run_path)
     report = figures(about, rows)
     texts = {
@@ -32,10 +32,11 @@ def write(run_path: Path, out_stem: Path) -> list[Path]:
 
 
 def markdown(about: About, rows: Sequence[Row]) -> str:
-    """The tables of a run as Markdown."""
+    """Return the tables of a run as Markdown."""
     return as_markdown(figures(about, rows))
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The short table for a terminal: a line for each set, the simple prompt and the best trivial answer beside the agent."""
+    """Return the short table for a terminal: one line per set, with the simple prompt and the best trivial baseline
+    beside the agent."""
     return summary(figures(About(version="", model=""), rows))

@@ -1,7 +1,7 @@
-"""What needs no model: calling everything a hallucination, or nothing, or going by the length of the response.
+"""Baselines that need no model: calling everything a hallucination, or nothing, or going by the length of the response.
 
-A detector that is not better than these has found nothing. Skewed sets make the first two look good on accuracy and F1,
-and a set whose wrong answers are longer than its right ones gives itself away to the third.
+A detector that does not beat them has found nothing. Skewed sets make the first two look good on accuracy and F1, and
+the third exploits sets whose wrong answers are longer than the right ones.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ ALWAYS_YES, ALWAYS_NO, LENGTH = "always yes", "always no", "length rule"
 
 
 class LengthRule(Record):
-    """Responses of more than `threshold` characters (or, where not `longer`, of at most so many) are hallucinations."""
+    """Responses of more than `threshold` characters are hallucinations; if `longer` is False, those of at most that
+    many."""
 
     threshold: int
     longer: bool
@@ -32,18 +33,19 @@ class LengthRule(Record):
 
 
 class BestLength(Record):
-    """The rule that does best on the very items it is scored on, which is what a reader would try first."""
+    """The rule that does best on the same items it is scored on, which is what a reader would try first."""
 
     rule: LengthRule
     scores: Scores
 
 
 def trivial(rows: Sequence[Row]) -> dict[str, Scores]:
-    """Scores on the responses of `rows`, which are those of one set and one method.
+    """Return the scores of the baselines on the responses in `rows`, which belong to one set and one method.
 
     The length rule is cross-validated: each item is judged by the rule that does best on the other four fifths of the
-    set, ten times over with other fifths. (To leave out one item only is not fair to it: an item's absence itself turns
-    a rule that was even against that item, and on lengths that say nothing the rule falls far below one half.)
+    set, repeated ten times with different folds. (Leaving out a single item would be unfair to the rule: where it is
+    evenly balanced, removing an item turns it against that very item, so on uninformative lengths it falls far below
+    one half.)
     """
     gold = [row.wrong for row in rows]
     found = _always(gold)
@@ -54,7 +56,8 @@ def trivial(rows: Sequence[Row]) -> dict[str, Scores]:
 
 
 def trivial_claims(rows: Sequence[Row]) -> dict[str, Scores]:
-    """The same on the sentences that have a gold label. Their lengths are not recorded, so there is no length rule."""
+    """Return the baselines' scores on the sentences with a gold label. Sentence lengths are not recorded, so there is
+    no length rule."""
     return _always(*gold_claims(rows))
 
 
@@ -66,7 +69,7 @@ def _always(gold: list[bool], clusters: list[int] | None = None) -> dict[str, Sc
 
 
 def best_length(rows: Sequence[Row]) -> BestLength | None:
-    """The best rule on these rows, scored on the same rows; None where there are none."""
+    """Return the best rule on these rows, scored on the same rows; None if there are none."""
     if not rows:
         return None
     gold = [row.wrong for row in rows]
@@ -75,22 +78,23 @@ def best_length(rows: Sequence[Row]) -> BestLength | None:
 
 
 def fitted(gold: Sequence[bool], lengths: Sequence[int]) -> LengthRule:
-    """The rule with the best balanced accuracy, then the best accuracy, then the lowest threshold. A class that has no
-    items does not count. The thresholds tried are the lengths themselves: between two of them nothing changes."""
+    """Return the rule with the best balanced accuracy, then the best accuracy, then the lowest threshold. A class
+    without items is ignored. Only the lengths that occur are tried as thresholds, since nothing changes between two of
+    them."""
     labels, sizes = np.array(gold), np.array(lengths)
     thresholds = np.unique(sizes)
     longer = sizes[:, None] > thresholds
     recalls = [(longer[labels == label] == label).mean(axis=0) for label in (True, False) if (labels == label).any()]
     balanced, accuracy = np.mean(recalls, axis=0), (longer == labels[:, None]).mean(axis=0)
-    # The other direction has the opposite verdict everywhere, so its figures are what is missing to 1.
+    # The opposite direction inverts every verdict, so its figures are 1 minus these.
     quality = np.concatenate([balanced + accuracy / 1e6, 1 - balanced + (1 - accuracy) / 1e6]).round(9)
     place = int(quality.argmax())
     return LengthRule(threshold=int(thresholds[place % len(thresholds)]), longer=place < len(thresholds))
 
 
 def cross_validated(gold: Sequence[bool], lengths: Sequence[int], seed: int = 0) -> list[bool | None]:
-    """The verdicts on all items, ten times one after another: each by the rule fitted to the folds without the item.
-    The five folds hold both classes alike. None where there is no other item."""
+    """Return the verdicts on all items, for ten repetitions one after another. Each verdict comes from the rule fitted
+    to the folds without the item; None if there is no other item. The five folds are stratified by class."""
     labels, sizes = np.array(gold, dtype=bool), np.array(lengths)
     source = np.random.default_rng(seed)
     verdicts: list[bool | None] = []
@@ -106,7 +110,8 @@ def cross_validated(gold: Sequence[bool], lengths: Sequence[int], seed: int = 0)
 
 
 def _folds(gold: NDArray[np.bool_], source: np.random.Generator) -> NDArray[np.int_]:
-    """A fold for each item, at random, the classes dealt out one after the other so that the folds are of one size."""
+    """Assign a random fold to each item. The items of each class are dealt out in turn, so that the folds are
+    stratified and of equal size."""
     order = source.permutation(len(gold))
     order = order[np.argsort(gold[order], kind="stable")]
     folds = np.empty(len(gold), dtype=int)

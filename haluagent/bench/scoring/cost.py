@@ -1,4 +1,4 @@
-"""What a method costs on a set: model calls, tokens, seconds, and tool calls."""
+"""The cost of a method on a set: model calls, tokens, seconds and tool calls."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,17 +7,17 @@ from haluagent.bench.rows import Row
 from haluagent.detection.verdict import WAYS_OUT
 from haluagent.types import Detection, Record, Step, Usage
 
-# Tokens a second of the embedded engine on two cores. They turn tokens into seconds that do not depend on how busy or
-# how fast the machine of a run was, so that runs and methods can be compared.
+# Tokens per second of the embedded engine on two cores. They convert tokens to seconds that do not depend on the speed
+# or load of the machine, so that runs and methods can be compared.
 PROMPT_SPEED, GENERATION_SPEED = 64, 12
 
-SYSTEM_TOOLS = ("split_text", *WAYS_OUT)  # they check nothing
+SYSTEM_TOOLS = ("split_text", *WAYS_OUT)  # these check nothing
 
 
 class Cost(Record):
-    """Totals over `items`. `evaluated` are the prompt tokens that were not taken from a cache, `seconds` the wall-clock
-    time of the items added up, `normalised` seconds those of the tokens at 64 evaluated and 12 generated a second.
-    `tools` has the number of calls of each tool, `failed` the items that ended in an error."""
+    """Totals over `items`. `evaluated` counts the prompt tokens that were not taken from a cache, `seconds` is the
+    summed wall-clock time of the items, `normalised` the seconds at 64 evaluated and 12 generated tokens per second.
+    `tools` maps each tool to its number of calls; `failed` counts the items that ended in an error."""
 
     items: int
     calls: int
@@ -30,7 +30,7 @@ class Cost(Record):
     tools: dict[str, int] = {}
 
     def per_item(self, name: str) -> float:
-        """The total `name` divided by the items; 0 where there are none."""
+        """Return the total `name` divided by the number of items; 0 if there are none."""
         return float(getattr(self, name)) / self.items if self.items else 0.0
 
 
@@ -39,7 +39,7 @@ def normalised_seconds(usage: Usage) -> float:
 
 
 def cost(rows: Sequence[Row]) -> Cost:
-    """The totals of some rows."""
+    """Return the total cost of the rows."""
     total = sum((row.usage for row in rows), Usage())
     calls = Counter(step.call.name for row in rows for step in checks(row.detection) if step.call)
     return Cost(
@@ -56,7 +56,7 @@ def cost(rows: Sequence[Row]) -> Cost:
 
 
 def checks(detection: Detection | None) -> Iterator[Step]:
-    """The steps of a detection that called a tool which checks something."""
+    """Yield the steps of a detection that called a tool which checks something."""
     for step in detection.steps if detection else ():
         if step.call is not None and step.call.name not in SYSTEM_TOOLS:
             yield step

@@ -1,9 +1,9 @@
-"""How good verdicts and scores are: shares over items with bootstrap intervals.
+"""Scores of verdicts and probabilities: shares over items, with bootstrap intervals.
 
 A hallucination is the positive class. An item without a verdict (it failed, was left unverified, or its answer could
-not be read) is wrong in `accuracy`, and a miss of its own class in `recall` and `balanced`. It was not flagged, so it is
-not in the denominator of `precision`: in `f1` = 2 TP / (flagged + hallucinations) an open hallucination counts as a miss
-and an open right text costs nothing, which is why F1 alone says too little.
+not be read) counts as wrong in `accuracy`, and as a miss of its own class in `recall` and `balanced`. It was not
+flagged, so it is not in the denominator of `precision`: in `f1` = 2 TP / (flagged + hallucinations), a hallucination
+without a verdict counts as a miss and a right text without one costs nothing. That is why F1 alone says too little.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from haluagent.types import Label, Record
 
 RESAMPLES = 1000
 BINS = 10
-BLOCK = 2_000_000  # weights of a block of resamples, so that a large set does not fill the memory
+BLOCK = 2_000_000  # weights per block of resamples, so that a large set does not fill the memory
 
 Numbers = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -26,22 +26,22 @@ VERDICTS: dict[Label, bool] = {"contradicted": True, "supported": False}
 
 
 class Scores(Record):
-    """Shares in [0, 1] over `n` items; None where a share has no items to be of.
+    """Shares in [0, 1] over `n` items; None if the denominator of a share is zero.
 
     `hallucinations` is the share of hallucinations in the gold labels, `balanced` the mean of the two classes' recalls,
-    `coverage` the share of items with a verdict, `accuracy_covered` the accuracy on those. `by_score` is the accuracy of
-    calling every item with a score above one half a hallucination and below it none; one half
-    is no answer. `auroc` is the chance that a hallucination has a
-    higher score than a right text, ties counting half.
+    `coverage` the share of items with a verdict, `accuracy_covered` the accuracy on those. `by_score` is the accuracy
+    when every score above one half counts as a hallucination and every score below as none; exactly one half is always
+    wrong. `auroc` is the probability that a hallucination has a higher score than a right text, with ties counting
+    half.
 
     `calibration_error` is the expected calibration error (Naeini et al. 2015; Guo et al. 2017) of the score as the
     probability of a hallucination: over 10 bins of equal width, [0, 0.1) to [0.9, 1], the mean distance between the
-    mean score and the share of hallucinations, weighted by the bins' sizes. All items count. With few items it is
-    above 0 for perfect probabilities too.
+    mean score and the share of hallucinations, weighted by the size of the bins. All items count. With few items, even
+    perfect probabilities have an error above 0.
 
-    `intervals` are the 2.5th and 97.5th percentiles over resamples of the items, or of whole responses where the items
-    are sentences. At a share of exactly 0 or 1 such an interval has no width, though with n items one of 1 - 3/n would
-    not surprise.
+    `intervals` are the 2.5th and 97.5th percentiles over resamples of the items, or of whole responses if the items are
+    sentences. At a share of exactly 0 or 1 such an interval has no width, although with n items a true share of 1 - 3/n
+    would not be surprising.
     """
 
     n: int
@@ -60,10 +60,10 @@ class Scores(Record):
 
 
 class _Items(NamedTuple):
-    """What all the figures are sums of, a row for each cluster. `shares` has a column for each name of `_SUMS`, `gaps` one
-    for each bin: the sum of score minus label. `labels` and `places` (the cluster) are those of the items from the lowest
-    score up, and `starts` are the places there where a new score begins. Only where items are `ranked` do the scores say
-    something."""
+    """The sums that all figures are computed from, one row per cluster. `shares` has a column for each name in `_SUMS`;
+    `gaps` has one for each bin, with the sum of score minus label. `labels` and `places` (the cluster) belong to the
+    items sorted by increasing score, and `starts` are the positions where a new score begins. The scores carry meaning
+    only if `ranked` is True."""
 
     shares: Numbers
     gaps: Numbers
@@ -85,9 +85,9 @@ def scores(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Scores:
-    """Scores of verdicts (None: no verdict) and of a score (None: there is none) against the gold labels (True:
-    hallucination). Items of one cluster are resampled together. The same seed and number of clusters give the same
-    resamples, so methods are compared on the same ones. Raises ValueError where the lists differ in length."""
+    """Score verdicts (None: no verdict) and ranks (None: no ranks) against the gold labels (True: hallucination). Items
+    of one cluster are resampled together. The same seed and number of clusters give the same resamples, so methods are
+    compared on equal terms. Raises ValueError if the lists differ in length."""
     lengths = {len(gold), len(verdicts), *(len(given) for given in (ranks, clusters) if given is not None)}
     if len(lengths) > 1:
         raise ValueError(f"the lists differ in length: {sorted(lengths)}")
@@ -102,13 +102,13 @@ def scores(
 
 
 def of_responses(rows: Sequence[Row]) -> Scores:
-    """Scores of a method's rows, one item a response."""
+    """Score a method's rows, one item per response."""
     return scores([row.wrong for row in rows], [row.verdict for row in rows], [row.score for row in rows])
 
 
 def of_claims(rows: Sequence[Row]) -> Scores | None:
-    """Scores over the sentences that have a gold label, resampled by response; None where there are none. A sentence
-    that is `unverified` or `no_claim` has no verdict."""
+    """Score the sentences that have a gold label, resampled by response; None if there are none. A sentence that is
+    `unverified` or `no_claim` has no verdict."""
     gold, places = gold_claims(rows)
     claims = [claim for row in rows for claim in row.claims if claim.wrong is not None]
     if not claims:
@@ -117,20 +117,20 @@ def of_claims(rows: Sequence[Row]) -> Scores | None:
 
 
 def gold_claims(rows: Sequence[Row]) -> tuple[list[bool], list[int]]:
-    """The gold labels of all sentences that have one, and for each the place of its row."""
+    """Return the gold labels of all labelled sentences, and for each of them the index of its row."""
     found = [(claim.wrong, place) for place, row in enumerate(rows) for claim in row.claims if claim.wrong is not None]
     return [wrong for wrong, _ in found], [place for _, place in found]
 
 
 def auroc(gold: Sequence[bool], ranks: Sequence[float]) -> float:
-    """The chance that a hallucination ranks above a right item, ties counting half (Mann-Whitney); one half where there
-    is one class only. The ranks may be any numbers. Raises ValueError where the lists differ in length."""
+    """Return the probability that a hallucination ranks above a right item, with ties counting half (Mann-Whitney); 0.5
+    if there is only one class. The ranks may be any numbers. Raises ValueError if the lists differ in length."""
     value = scores(gold, [None] * len(gold), ranks, resamples=0).auroc
     return 0.5 if value is None else value
 
 
 def bins(score: Numbers) -> NDArray[np.intp]:
-    """The bin of each score, 0 to 9: [0, 0.1) to [0.9, 1]."""
+    """Return the bin of each score, 0 to 9: [0, 0.1) to [0.9, 1]."""
     return np.digitize(score, np.arange(1, BINS) / BINS)
 
 
@@ -157,7 +157,7 @@ def _items(
 
 
 def _figures(items: _Items, weights: Numbers) -> dict[str, Numbers]:
-    """Each figure for every row of `weights` (how often each cluster counts); NaN where it is of nothing."""
+    """Return each figure for every row of `weights` (how often each cluster counts); NaN if its denominator is zero."""
     sums = dict(zip(_SUMS, (weights @ items.shares).T, strict=True))
     right = sums["found"] + sums["cleared"]
     recall = _ratio(sums["found"], sums["gold"])
@@ -194,7 +194,7 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
 
 
 def _intervals(items: _Items, resamples: int, seed: int) -> dict[str, Interval]:
-    """Percentile intervals. A resample in which a figure is of nothing does not count for it."""
+    """Return percentile intervals. Resamples in which a figure is undefined are left out for that figure."""
     blocks = [_figures(items, weights) for weights in _resampled(items, resamples, seed)]
     intervals = {}
     for name in blocks[0]:
@@ -207,7 +207,8 @@ def _intervals(items: _Items, resamples: int, seed: int) -> dict[str, Interval]:
 
 
 def _resampled(items: _Items, resamples: int, seed: int) -> Iterator[Numbers]:
-    """How often each cluster is in each resample: they are drawn with replacement, as many as there are."""
+    """Yield blocks of resamples: how often each cluster is drawn when as many clusters as there are are drawn with
+    replacement."""
     count = len(items.shares)
     source = np.random.default_rng(seed)
     size = max(1, BLOCK // len(items.labels))

@@ -1,4 +1,4 @@
-"""How often each tool is used and how well that goes: Figure 2 of the HaluAgent paper, for every tool and set."""
+"""How often each tool is used, and how successfully: Figure 2 of the HaluAgent paper, for every tool and set."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -11,11 +11,11 @@ Outcome = Literal["decided", "undecided", "failed", "rejected"]
 
 
 class ToolUse(Record):
-    """A tool on a set. `usage` is the share of the items with a report in which it was called, `success` the share of
-    those in which the verdict on the whole response was right (an item without a verdict was not).
+    """The use of a tool on a set. `usage` is the share of items with a report in which it was called; `success` is the
+    share of those items with a right verdict on the whole response (no verdict counts as wrong).
 
-    The calls are `decided` (a label came of it), `undecided` (it ran and could not tell), `failed` or `rejected` before
-    they ran; each is a share of `calls`.
+    A call is `decided` (it gave a label), `undecided` (it ran but could not tell), `failed`, or `rejected` before it
+    ran; each is given as a share of `calls`.
     """
 
     dataset: str
@@ -32,7 +32,8 @@ class ToolUse(Record):
 
 
 def tool_use(rows: Sequence[Row]) -> list[ToolUse]:
-    """One record for each tool that was called on each set, the most used first. Rows without a report do not count."""
+    """Return one record for each tool that was called on each set, the most used first. Rows without a report are
+    ignored."""
     reported = [row for row in rows if row.detection is not None]
     found = []
     for dataset in dict.fromkeys(row.dataset for row in reported):
@@ -43,7 +44,7 @@ def tool_use(rows: Sequence[Row]) -> list[ToolUse]:
 
 
 def outcome(step: Step) -> Outcome:
-    """What came of a call."""
+    """Return the outcome of a call."""
     if step.rejected:
         return "rejected"
     if step.result is None:

@@ -1,6 +1,7 @@
-"""Where the time of detections goes: the engine's reading and writing, the way to it, the tools, and the agent itself.
+"""Measure where the time of detections goes: prompt evaluation and generation in the engine, transport, tools, and the
+agent itself.
 
-`python -m haluagent.bench.speed.profile IN.jsonl` takes the items of a batch, one at a time, on the embedded model.
+`python -m haluagent.bench.speed.profile IN.jsonl` checks the items of a batch one at a time with the embedded model.
 """
 
 import asyncio
@@ -18,9 +19,9 @@ from haluagent.types import Record, ToolCall, ToolResult, Usage
 
 
 class Profile(Record):
-    """Wall-clock seconds of `items` detections one after another. `prompt` and `generation` are the engine's own figures,
-    `transport` is the rest of the time that requests took, `tools` and `agent` what passed in the tools and outside of them
-    without a request. Their sum is `total`."""
+    """Wall-clock seconds of `items` consecutive detections. `prompt` and `generation` are reported by the engine,
+    `transport` is the rest of the request time, and `tools` and `agent` are the time spent inside and outside tools
+    without a request. They add up to `total`."""
 
     items: int
     usage: Usage
@@ -36,7 +37,7 @@ class Profile(Record):
 
 
 class _Model(OpenAIModel):
-    """Adds up what the engine says of its time, and how long requests took."""
+    """A client that adds up the engine's reported times and the duration of its requests."""
 
     prompt = generation = waited = 0.0
 
@@ -49,7 +50,7 @@ class _Model(OpenAIModel):
 
 
 class _Tools(Registry):
-    """Adds up the time that passes in tools without a request."""
+    """A registry that adds up the time spent in tools, without their requests."""
 
     seconds = 0.0
 
@@ -66,8 +67,8 @@ class _Tools(Registry):
 
 
 def profile(source: Path) -> Profile:
-    """The profile of the items of a batch. The first two are checked beforehand, so that nothing is counted that happens
-    once a process. Raises ConfigError for an item that cannot be checked, ModelError where the engine fails."""
+    """Return the profile of the items of a batch. The first two are checked beforehand, so that one-off costs of the
+    process are not counted. Raises ConfigError for an item that cannot be checked, ModelError if the engine fails."""
     items = [parse(line) for _, line in lines(source)]
     engine = EmbeddedModel()
     engine.start()

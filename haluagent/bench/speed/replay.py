@@ -1,4 +1,4 @@
-"""What an engine can do without the agent: recorded requests, sent again as fast as the slots are free."""
+"""Measure an engine without the agent by resending recorded requests as fast as the slots are free."""
 
 import asyncio
 import json
@@ -18,10 +18,10 @@ TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 
 
 class Replayed(Record):
-    """What the recorded requests cost when sent again. Tokens are those that the server reports; where it does not say how
-    many it took from its cache, none were. A request that was not answered with a completion is a failure and has no tokens.
+    """The cost of resending recorded requests. Token counts are those that the server reports; if it does not report
+    cached tokens, none are counted. A request that was not answered with a completion is a failure without tokens.
 
-    `seconds` are wall-clock seconds for all requests; `first_failure` says what went wrong first.
+    `seconds` is the wall-clock time of all requests; `first_failure` describes the first failure.
     """
 
     requests: int
@@ -38,7 +38,7 @@ class Replayed(Record):
 
     @property
     def requests_per_second(self) -> float:
-        """Answered requests a second."""
+        """Return the number of answered requests per second."""
         return (self.requests - self.failures) / self.seconds if self.seconds else 0.0
 
 
@@ -47,9 +47,9 @@ def replay(
 ) -> Replayed:
     """Send the chat completions of a recording to a server, `in_flight` at a time, in the recorded order.
 
-    `trace` holds JSON lines `{"at", "path", "body"}`; the times in it are not waited for, other paths are left out.
-    `model` replaces the model named in the requests. Nothing is sent twice, so that a failure costs what it costs.
-    Raises ConfigError for a recording that cannot be read, holds no chat completion, or for a URL that is none.
+    `trace` holds JSON lines `{"at", "path", "body"}`; recorded times are ignored and other paths skipped. `model`
+    replaces the model named in the requests. Failed requests are not retried, so that a failure costs what it costs.
+    Raises ConfigError if the recording cannot be read or holds no chat completion, or if the URL is invalid.
     """
     if in_flight < 1:
         raise ConfigError(f"in_flight={in_flight}: at least one request has to be sent at a time")
@@ -58,7 +58,7 @@ def replay(
 
 
 def read_trace(trace: Path) -> list[dict[str, Any]]:
-    """The bodies of the recorded chat completions, in order. Raises ConfigError that names the line."""
+    """Return the bodies of the recorded chat completions, in order. Raises ConfigError naming the bad line."""
     bodies = []
     try:
         with trace.open(encoding="utf-8") as lines:
@@ -98,7 +98,7 @@ async def _send_all(bodies: list[dict[str, Any]], base_url: str, api_key: str | 
         headers=headers(api_key), timeout=TIMEOUT, limits=limits, trust_env=not is_local(base_url)
     ) as client:
         began = time.monotonic()
-        # Each worker is one place in flight; they share the iterator, so that the recorded order is kept.
+        # Each worker has one request in flight; they share the iterator, which keeps the recorded order.
         await asyncio.gather(*(_work(client, base_url + COMPLETIONS, waiting, answers) for _ in range(in_flight)))
         seconds = time.monotonic() - began
     return _sum(answers, seconds)

@@ -1,9 +1,10 @@
-"""How busy the agent keeps an engine: its time for some items, against the engine's own time for the same requests.
+"""Measure how busy the agent keeps an engine: its time for some items against the engine's own time for the same
+requests.
 
-`python -m haluagent.bench.speed.throughput IN.jsonl` takes the items of a batch. They are checked once with the requests
-recorded; then, in turns and each time at an engine just started, they are checked again, and the recorded requests are
-sent by a plain client, as many at a time. The share of the second time in the first is what the agent leaves the engine
-to do: the rest is the engine waiting for the agent.
+`python -m haluagent.bench.speed.throughput IN.jsonl` takes the items of a batch. They are checked once while the
+requests are recorded. Then, in turn and each time on a freshly started engine, they are checked again, and the recorded
+requests are resent by a plain client with the same number in flight. The second time divided by the first is the share
+of the engine's throughput that the agent reaches; the rest is the engine waiting for the agent.
 """
 
 import argparse
@@ -30,7 +31,7 @@ SLOTS = 12
 
 
 class Throughput(Record):
-    """Seconds of one round, and what the agent's requests cost in it."""
+    """The seconds of one round, and the cost of the agent's requests in it."""
 
     items: int
     agent_seconds: float
@@ -39,12 +40,13 @@ class Throughput(Record):
 
     @property
     def share(self) -> float:
-        """The part in [0, 1] of the engine's own throughput, in items a second, that the agent reaches."""
+        """Return the share in [0, 1] of the engine's own throughput that the agent reaches."""
         return self.raw.seconds / self.agent_seconds
 
 
 def measure(source: Path, in_flight: int = 8, rounds: int = 2) -> Iterator[Throughput]:
-    """Rounds of both. Raises ConfigError for a source that cannot be read, ModelError where the engine fails."""
+    """Yield the measurements of `rounds` rounds. Raises ConfigError if the source cannot be read, ModelError if the
+    engine fails."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder, "trace.jsonl")
         with engine() as url, MeterProxy(url, record=trace) as proxy:
@@ -61,7 +63,7 @@ def measure(source: Path, in_flight: int = 8, rounds: int = 2) -> Iterator[Throu
 
 @contextmanager
 def engine(slots: int = SLOTS) -> Iterator[str]:
-    """The URL of the embedded model, served by a process of its own that ends with the block."""
+    """Serve the embedded model in a separate process while the block runs, and yield its URL."""
     command = [sys.executable, "-m", "haluagent", "model", "serve", "--port", "0", "--parallel", str(slots)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -77,7 +79,7 @@ def engine(slots: int = SLOTS) -> Iterator[str]:
 
 
 def _check(source: Path, model: OpenAIModel, in_flight: int) -> tuple[int, float, Usage]:
-    """The number of items, the seconds that checking them took, and its cost."""
+    """Check the items, and return their number, the seconds it took, and the usage."""
     found: list[BatchRow] = []
     jobs = (_job(number, parse(line)) for number, line in lines(source))
     agent = HaluAgent(model, sandbox="none", search="none", concurrency=1)

@@ -1,9 +1,9 @@
-"""RefChecker 0.2.17: triplets extracted from the response, each checked against the reference by the model.
+"""RefChecker 0.2.17: triplets are extracted from the response, and the model checks each against the reference.
 
-Its own defaults: triplets, at most 500 tokens for them, five checked in one prompt (`is_joint`). The verdict follows its
-strict aggregation: the response is a hallucination where one claim is Contradiction or Neutral (its paper, "RefChecker:
-Reference-based Fine-grained Hallucination Checker", 2024, counts both). The score is the share of claims that are not
-entailed. A response without claims (Abstain) is an error: nothing was checked.
+It uses RefChecker's defaults: triplets, at most 500 tokens for them, five checked in one prompt (`is_joint`). The
+verdict follows its strict aggregation: the response is a hallucination if any claim is Contradiction or Neutral (its
+paper, "RefChecker: Reference-based Fine-grained Hallucination Checker", 2024, counts both). The score is the share of
+claims that are not entailed. A response without claims (Abstain) is an error, since nothing was checked.
 """
 
 import ast
@@ -15,11 +15,11 @@ from typing import Any
 
 import _protocol
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks for a price list over the network when imported
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise it downloads a price list when imported
 
 
 def package(name: str) -> None:
-    """Let a package's modules be imported without its `__init__`, which would load checkers that need torch."""
+    """Make a package's modules importable without running its `__init__`, which would load checkers that need torch."""
     found = importlib.util.find_spec(name)
     assert found is not None and found.submodule_search_locations is not None, f"{name} is not installed"
     module = ModuleType(name)
@@ -38,11 +38,11 @@ from refchecker.extractor import extractor_base  # noqa: E402
 from refchecker.extractor.llm_extractor import LLMExtractor  # noqa: E402
 
 litellm.telemetry = False
-extractor_base.eval = ast.literal_eval  # it evaluates as Python what the model wrote; a literal is all that it wants
+extractor_base.eval = ast.literal_eval  # it would evaluate the model's output as Python, but needs only literals
 
 
 def batch_completion(**arguments: Any) -> list[Any]:
-    """As litellm's, but what fails is raised: RefChecker would try again for ever."""
+    """Call litellm's function but raise the errors that it returns, since RefChecker would retry them forever."""
     answers: list[Any] = litellm.batch_completion(**arguments)
     for answer in answers:
         if isinstance(answer, BaseException):
@@ -65,7 +65,7 @@ def detect(item: _protocol.Item) -> dict[str, Any]:
     claims = [claim.content for claim in extracted[0].claims]
     if not claims:
         raise ValueError("no triplet could be read from the extractor's answer")
-    # One list a claim, with one label a reference.
+    # One list per claim, with one label per reference.
     labels = [found[0] for found in CHECKER.check([claims], [item["reference"]], [item["question"]])[0]]
     wrong = sum(label != "Entailment" for label in labels)
     return {

@@ -1,9 +1,10 @@
-"""SelfCheckGPT 0.1.7, prompt variant: each sentence of the response against answers sampled anew (arXiv 2303.08896).
+"""SelfCheckGPT 0.1.7, prompt variant: each sentence of the response is checked against newly sampled answers (arXiv
+2303.08896).
 
-Three answers to the question at temperature 1.0, 256 tokens at most; no reference is used. The samples come from the model
-at the endpoint and not from the response's author, as they would in the paper. Each sentence and sample is one yes/no
-question; a sentence's score is the share of samples that do not support it (0.5 where the answer is neither yes nor no),
-the response's the mean over its sentences, and above 0.5 it is a hallucination.
+It samples three answers to the question at temperature 1.0, of at most 256 tokens; no reference is used. The samples
+come from the model at the endpoint, not from the author of the response as in the paper. Each pair of sentence and
+sample is one yes/no question. The score of a sentence is the share of samples that do not support it (0.5 if the answer
+is neither yes nor no), that of the response the mean over its sentences; above 0.5, it is a hallucination.
 """
 
 import re
