@@ -1,4 +1,4 @@
-"""The model that is taught: from a hub, a directory or a GGUF file."""
+"""Load the base model of a training from a hub, a directory or a GGUF file."""
 
 import os
 import sys
@@ -17,10 +17,10 @@ EXTRA = 'training needs torch, transformers, trl and peft: pip install "haluagen
 
 
 def require_extra() -> None:
-    """Raises ConfigError where what training needs is not installed. Sets torch to use every core that it may, and its
-    neighbours to be quiet: they warn of each other, and draw bars."""
-    os.environ.setdefault("TQDM_DISABLE", "1")  # read, as is the next, when they are imported
-    # OpenMP's threads otherwise spin while they wait: beside another busy process a step then took three times as long.
+    """Check that the packages for training are installed, and raise ConfigError if not. Let torch use every available
+    core, and silence the warnings and progress bars of the libraries."""
+    os.environ.setdefault("TQDM_DISABLE", "1")  # both variables are read at import
+    # Otherwise OpenMP's threads spin while waiting: beside another busy process, a step took three times as long.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     warnings.filterwarnings("ignore", module=r"(transformers|peft|trl)\.")
     try:
@@ -38,7 +38,7 @@ def require_extra() -> None:
 
 
 def load_tokenizer(base: str) -> "PreTrainedTokenizerBase":
-    """The tokenizer, with its chat template. Raises ConfigError where there is none."""
+    """Return the tokenizer with its chat template. Raises ConfigError if it cannot be loaded."""
     from transformers import AutoTokenizer
 
     place, options = _place(base)
@@ -49,7 +49,7 @@ def load_tokenizer(base: str) -> "PreTrainedTokenizerBase":
 
 
 def load_config(base: str) -> "PretrainedConfig":
-    """The sizes of the model. Raises ConfigError where they cannot be had."""
+    """Return the model's configuration. Raises ConfigError if it cannot be loaded."""
     from transformers import AutoConfig
 
     place, options = _place(base)
@@ -60,8 +60,8 @@ def load_config(base: str) -> "PretrainedConfig":
 
 
 def load_model(base: str, dtype: "torch.dtype") -> "PreTrainedModel":
-    """The weights as `dtype`; those of a GGUF file are dequantized, which takes its size in float32 (8.6 GB and 40 s for
-    1.5 billion). Raises ConfigError where they cannot be had."""
+    """Return the weights as `dtype`. Those of a GGUF file are dequantized, which needs their size in float32 (8.6 GB
+    and 40 s for 1.5 billion parameters). Raises ConfigError if they cannot be loaded."""
     import torch
     from transformers import AutoModelForCausalLM, GgufConfig
 
@@ -79,7 +79,8 @@ def load_model(base: str, dtype: "torch.dtype") -> "PreTrainedModel":
 
 
 def gguf_path(base: str) -> Path | None:
-    """The file, where the base is a GGUF file or a name of `haluagent model list`; pulled if need be."""
+    """Return the file if the base is a GGUF file or a name from `haluagent model list`, pulling it if necessary;
+    otherwise None."""
     if base.endswith(".gguf") and not base.startswith(catalogue.HUB):
         return Path(base)
     if not catalogue.is_known(base):
@@ -90,7 +91,7 @@ def gguf_path(base: str) -> Path | None:
 
 
 def _place(base: str) -> tuple[str, dict[str, Any]]:
-    """What `from_pretrained` is to load, and its options for a GGUF file."""
+    """Return the argument for `from_pretrained`, with the options for a GGUF file."""
     file = gguf_path(base)
     if file is None:
         return base, {}

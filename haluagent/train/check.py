@@ -1,4 +1,5 @@
-"""Whether both forms of an adapter say the same: the greedy text of transformers with peft against that of llama.cpp."""
+"""Check that both forms of an adapter give the same text: greedy decoding with transformers and peft against
+llama.cpp."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +19,8 @@ PROMPTS, TOKENS = 10, 32
 
 @dataclass(frozen=True)
 class Answers:
-    """What was said to one prompt, as tokens: by transformers and by the engine, without the adapter and with it."""
+    """The answers to one prompt, as tokens: from transformers and from the engine, each without and with the
+    adapter."""
 
     plain: tuple[int, ...]
     taught: tuple[int, ...]
@@ -29,8 +31,9 @@ class Answers:
 def check(
     base: str, peft: Path, weights: Path, gguf: Path, conversations: Sequence[Conversation], tokens: int = TOKENS
 ) -> list[Answers]:
-    """The answers of both engines to each conversation, of `tokens` tokens at most. `weights` is the GGUF file that the
-    engine runs; with quantized ones, give the same file as `base`, which is then dequantized: else two models are compared."""
+    """Return the answers of both engines to each conversation, of at most `tokens` tokens. `weights` is the GGUF file
+    that the engine runs. If it is quantized, pass the same file as `base`, which is then dequantized; otherwise two
+    different models are compared."""
     require_extra()
     tokenizer = load_tokenizer(base)
     plain, taught = _transformers(base, peft, tokenizer, conversations, tokens)
@@ -40,8 +43,8 @@ def check(
 
 
 def judge(answers: Sequence[Answers]) -> str:
-    """How many answers are the same, and where the others part, as lines. Raises HaluAgentError where the adapter is without
-    effect in the engine, has another effect than in transformers, or shows none in either."""
+    """Return lines on how many answers are the same and where the others diverge. Raises HaluAgentError if the adapter
+    has no effect in the engine, has a different effect there than in transformers, or changes nothing in either."""
     changed = [answer for answer in answers if answer.plain != answer.taught]
     if not changed:
         raise HaluAgentError("the adapter changes none of these answers, so nothing was checked: give other --prompts")
@@ -66,7 +69,7 @@ def judge(answers: Sequence[Answers]) -> str:
 
 
 def common(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two answers begin with in common."""
+    """Return the length of the common prefix of two answers, in tokens."""
     for place, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return place
@@ -74,7 +77,8 @@ def common(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def conversations_of(trajectories: Sequence[Trajectory]) -> list[Conversation]:
-    """Ten prompts of a trajectory file, from all over it, which ask for a text. Raises ConfigError where it has none."""
+    """Return ten prompts that ask for a text, spread evenly over a trajectory file. Raises ConfigError if it has
+    none."""
     calls = [call for trajectory in trajectories for call in trajectory.calls if call.learn and not call.choices]
     if not calls:
         raise ConfigError("the trajectories of --prompts have no turn that is learned")
@@ -85,7 +89,7 @@ def conversations_of(trajectories: Sequence[Trajectory]) -> list[Conversation]:
 def _transformers(
     base: str, peft: Path, tokenizer: Any, conversations: Sequence[Conversation], tokens: int
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Without the adapter and with it."""
+    """Return the answers of transformers without and with the adapter."""
     import torch
     from peft import PeftModel
 
@@ -99,7 +103,7 @@ def _transformers(
 
 
 def _greedy(model: Any, tokenizer: Any, conversation: Conversation, tokens: int) -> tuple[int, ...]:
-    """The most likely token, again and again, up to the end of the turn."""
+    """Decode greedily up to the end of the turn."""
     from haluagent.train.examples import Encoder
 
     encoder = Encoder(tokenizer)

@@ -1,4 +1,4 @@
-"""The course of a training: what it is remembered by, its beginning or its continuation, what is left of it."""
+"""The stages that every training shares: record what is trained, load the model, start or resume, save."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def remember(out: Path, training: dict[str, Any]) -> None:
-    """Write what is trained to `out/training.json`. Raises ConfigError where that says something else already."""
+    """Write what is trained to `out/training.json`. Raises ConfigError if the file describes another training."""
     path = out / "training.json"
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def remember(out: Path, training: dict[str, Any]) -> None:
 
 
 def check_adapter(adapter: Path | None, rank: int) -> None:
-    """Raises ConfigError where what a training is to start from is no adapter, or where all weights are taught."""
+    """Raise ConfigError if the adapter to start from is not one, or if all weights are trained."""
     if adapter is not None and rank == 0:
         raise ConfigError("--full and the paper's presets teach all weights: leave them away to go on from an adapter")
     if adapter is not None and not (adapter / "adapter_config.json").is_file():
@@ -38,7 +38,8 @@ def check_adapter(adapter: Path | None, rank: int) -> None:
 
 
 def load(base: str, full: bool, say: Say, adapter: Path | None = None) -> Any:
-    """The base model, in the numbers that it is taught with (see `trainer._arguments`), with the adapter to go on from."""
+    """Return the base model in the data type that it is trained in (see `trainer._arguments`), with the adapter to
+    start from, if any."""
     import torch
     from peft import PeftModel
 
@@ -50,7 +51,7 @@ def load(base: str, full: bool, say: Say, adapter: Path | None = None) -> Any:
 def run(
     trainer: "TreeTrainer | PairTrainer", base: str, out: Path, full: bool, minutes: float | None, say: Say
 ) -> Path:
-    """Train, from the last checkpoint in `out` where there is one, and save; returns where."""
+    """Train, resuming from the last checkpoint in `out` if there is one, and save the result; return its directory."""
     from transformers.trainer_callback import PrinterCallback
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -72,7 +73,7 @@ def run(
 
 
 def save(model: Any, place: Path, base: str, full: bool) -> None:
-    """Write an adapter, or a whole model, with the name of its base as the user gave it."""
+    """Write an adapter or a whole model, recording the name of its base as the user gave it."""
     import torch
 
     if full:

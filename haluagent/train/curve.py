@@ -1,4 +1,4 @@
-"""The course of a training: a line a step in `loss.jsonl`, a drawing in `loss.svg`, lines for whoever waits."""
+"""The loss curve of a training: one line per step in `loss.jsonl`, a plot in `loss.svg`, and progress lines."""
 
 import json
 import time
@@ -14,8 +14,8 @@ SMOOTHED = 10  # steps
 
 
 class Curve:
-    """The records of a training in a directory, continued from `step`: what was written after it is dropped, because those
-    steps are made again."""
+    """The record of a training in a directory. Resuming from `step` drops later entries, because those steps are
+    repeated."""
 
     def __init__(self, directory: Path, step: int) -> None:
         self._path = directory / "loss.jsonl"
@@ -27,7 +27,8 @@ class Curve:
         self._began = time.monotonic()
 
     def add(self, step: int, loss: float, rate: float, tokens: int, **more: float) -> dict[str, Any]:
-        """Write a step. `tokens` are those of this process so far; the file has those of the whole training, as for time."""
+        """Append a step and return its row. `tokens` counts those of this process; the file adds up the tokens and
+        seconds of all processes."""
         seconds = round(self._seconds + time.monotonic() - self._began, 1)
         row = {
             "step": step,
@@ -43,11 +44,11 @@ class Curve:
         return row
 
     def elapsed(self) -> float:
-        """Seconds in this process."""
+        """Return the seconds since this process began."""
         return time.monotonic() - self._began
 
     def progress(self, steps: int, tokens: int) -> str:
-        """Where it stands, as a line."""
+        """Describe the progress on one line."""
         last = self.rows[-1]
         done = sum(1 for row in self.rows if row["seconds"] > self._seconds)
         left = self.elapsed() / max(done, 1) * (steps - last["step"])
@@ -66,7 +67,7 @@ class Curve:
 
 
 def average(values: Sequence[float]) -> list[float]:
-    """Each value's mean with the few before it."""
+    """Return the running mean over the last SMOOTHED values."""
     return [
         sum(values[max(0, i - SMOOTHED + 1) : i + 1]) / len(values[max(0, i - SMOOTHED + 1) : i + 1])
         for i in range(len(values))
@@ -74,7 +75,7 @@ def average(values: Sequence[float]) -> list[float]:
 
 
 def svg(steps: Sequence[int], losses: Sequence[float]) -> str:
-    """The losses of steps as a drawing: each one pale, their running mean dark, from 0 up."""
+    """Plot the losses of the steps, pale, with their running mean, dark, on an axis from 0."""
     top = max(losses) or 1.0
     first, last = steps[0], max(steps[-1], steps[0] + 1)
 

@@ -1,5 +1,5 @@
-"""Preference training on whole branches, observations masked: the one that ended right is to become likelier than the one
-that did not (Rafailov et al. 2023)."""
+"""Preference training on whole branches, with observations masked: a branch that ended right becomes more likely than
+one that did not (DPO, Rafailov et al. 2023)."""
 
 from collections import Counter
 from dataclasses import asdict
@@ -30,9 +30,10 @@ def train(
     minutes: float | None = None,
     say: Say = lambda line: None,
 ) -> Path:
-    """Teach `base` the preferences of an unfiltered trajectory file, with several samples an item; returns the directory of
-    the adapter below `out`. Starts from an `adapter` that `sft` wrote, which it is then also held near to, as strongly as
-    `beta` says. Continues, and ends early, as `sft.train` does. Raises ConfigError where something is missing."""
+    """Fine-tune `base` on the preferences in an unfiltered trajectory file with several samples per item; return the
+    directory of the adapter below `out`. With an `adapter` written by `sft`, training starts from it and also stays
+    close to it, as strongly as `beta` says. Resumes and stops early as `sft.train` does. Raises ConfigError if
+    something is missing."""
     if settings.rank == 0:
         raise ConfigError("preferences are taught to an adapter: leave --full away")
     course.check_adapter(adapter, settings.rank)
@@ -52,8 +53,8 @@ def train(
 
 
 def encoded(data: Path, encoder: Encoder, max_tokens: int) -> tuple[list[Columns], Counter[str]]:
-    """The pairs of a file in tokens, and how many there are of each kind. Those with a branch of more than `max_tokens` are
-    left out."""
+    """Return the pairs of a file as tokens, and how many there are of each kind. Pairs with a branch of more than
+    `max_tokens` tokens are left out."""
     rows: list[Columns] = []
     counts: Counter[str] = Counter()
     for pair in pairs(records.read(data)):
@@ -67,7 +68,7 @@ def encoded(data: Path, encoder: Encoder, max_tokens: int) -> tuple[list[Columns
 
 
 def columns(side: str, branch: Branch) -> Columns:
-    """A branch as a data set holds it."""
+    """Return a branch as data set columns."""
     row = branch.row
     return {
         f"{side}_ids": row.ids,

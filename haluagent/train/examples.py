@@ -1,4 +1,4 @@
-"""What a model learns from: the tokens of each call, and which of them it is to say itself."""
+"""The training examples: the tokens of each call, and which of them carry the loss."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Example:
 
 @dataclass
 class Counts:
-    """What was made of a file. `too_long` calls were left out; `tokens` are those of all examples, before any sharing."""
+    """Counts over a file. `too_long` calls were left out; `tokens` is the total of all examples, before any sharing."""
 
     trajectories: int = 0
     calls: int = 0
@@ -34,9 +34,9 @@ class Counts:
 
 
 class Encoder:
-    """Turns calls into tokens as the engines see them: the chat template up to the reply, then the reply, encoded apart,
-    because that is where an engine's prompt ends and its own tokens begin. Raises ConfigError where the tokenizer has no chat
-    template."""
+    """Turns calls into tokens as the engines see them: the chat template up to the reply, then the reply, which is
+    encoded separately because an engine's prompt ends there and its own tokens begin. Raises ConfigError if the
+    tokenizer has no chat template."""
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
         if not tokenizer.chat_template:
@@ -47,13 +47,14 @@ class Encoder:
         self.end = self._end_of_turn()
 
     def example(self, call: Call, weight: float = 1.0) -> Example:
-        """The reply ends with the end-of-turn token, except for a scored choice: of that only the answer is ever read."""
+        """Return the example of a call. Its reply ends with the end-of-turn token unless it is a scored choice, of
+        which only the answer is ever read."""
         prompt = self.prompt([{"role": message.role, "content": message.content} for message in call.messages])
         reply = self.reply(call.reply, ends=not call.choices)
         return Example(prompt + reply, len(reply), weight)
 
     def prompt(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """The tokens up to where the model is to speak."""
+        """Return the tokens up to where the model's reply begins."""
         text = self._tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
         return tuple(self._tokenizer.encode(text, add_special_tokens=False))
 
@@ -62,7 +63,7 @@ class Encoder:
         return (*ids, self.end) if ends else ids
 
     def _end_of_turn(self) -> int:
-        """The token that the chat template puts behind what the assistant said."""
+        """Return the token that the chat template puts after the assistant's message."""
         said = "said"
         turns = [{"role": "user", "content": "asked"}, {"role": "assistant", "content": said}]
         text = self._tokenizer.apply_chat_template(turns, tokenize=False)
@@ -77,9 +78,9 @@ class Encoder:
 def make_examples(
     trajectories: Iterable[Trajectory], encoder: Encoder, max_tokens: int, choice_weight: float = 1.0
 ) -> tuple[list[Example], Counts]:
-    """The examples of trajectories, in their order, and what was counted. A call of more than `max_tokens` tokens is left out
-    whole: cut, it would teach to end in the middle, or to judge what is not there. `choice_weight` is the weight of a scored
-    choice, which has one token of loss where a turn has dozens."""
+    """Return the examples of the trajectories, in order, with their counts. A call of more than `max_tokens` tokens is
+    left out, not truncated: a truncated call would train the model to stop midway, or to judge what is not there.
+    `choice_weight` is the weight of a scored choice, whose loss is on one token, whereas a turn has dozens."""
     examples, counts = [], Counts()
     for trajectory in trajectories:
         counts.trajectories += 1

@@ -1,4 +1,4 @@
-"""One adapter in two forms: a peft directory for vLLM, and a GGUF file for llama.cpp."""
+"""Export one adapter in two forms: a peft directory for vLLM and a GGUF file for llama.cpp."""
 
 import json
 import re
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 _TENSOR = re.compile(r"base_model\.model\.(.+)\.lora_(A|B)\.weight")
-_ARCHITECTURES = {"mistral": "llama"}  # what llama.cpp calls by another name
+_ARCHITECTURES = {"mistral": "llama"}  # architectures that llama.cpp names differently
 
 
 class Exported(NamedTuple):
-    """Where the two forms are."""
+    """The paths of the two forms."""
 
     peft: Path
     gguf: Path
 
 
 def export(adapter: Path, out: Path, *, base: str | None = None, name: str | None = None) -> Exported:
-    """Write `out/peft` and `out/adapter.gguf`, both in float16, so with the same numbers. `base` is what it was trained on
-    (known from the adapter, unless that has moved), `name` what the base is to be called in the peft directory: a hub's name,
-    for whoever has not this machine's files. Raises ConfigError where the adapter is no plain LoRA."""
+    """Write `out/peft` and `out/adapter.gguf`, both in float16 and so with the same numbers. `base` is the model that
+    the adapter was trained on (by default as recorded in the adapter); `name` is the name of the base in the peft
+    directory, such as a hub's name for users who do not have this machine's files. Raises ConfigError if the adapter is
+    not a plain LoRA."""
     require_extra()
     config = read_config(adapter)
     tensors = _read_tensors(adapter)
@@ -43,7 +44,7 @@ def export(adapter: Path, out: Path, *, base: str | None = None, name: str | Non
 
 
 def read_config(adapter: Path) -> dict[str, Any]:
-    """The adapter's configuration. Raises ConfigError where there is none, or one that llama.cpp cannot express."""
+    """Return the adapter's configuration. Raises ConfigError if there is none or llama.cpp cannot express it."""
     path = adapter / CONFIG
     if not path.is_file():
         raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
@@ -59,7 +60,7 @@ def read_config(adapter: Path) -> dict[str, Any]:
 
 
 def _read_tensors(adapter: Path) -> dict[tuple[str, str], "torch.Tensor"]:
-    """The matrices by the module that they are added to, and A or B."""
+    """Return the matrices by module and side (A or B)."""
     import torch
     from safetensors.torch import load_file
 
@@ -112,8 +113,8 @@ def _write_gguf(
 
 
 def _as_llama_rotates(matrix: "np.ndarray", module: str, model: Any) -> "np.ndarray":
-    """The rows of a head's query or key in the order of llama.cpp, which for this architecture rotates neighbours, where
-    transformers rotates the two halves of a head."""
+    """Reorder the rows of a query or key matrix for llama.cpp, whose rotary embedding pairs neighbouring rows for this
+    architecture; transformers pairs the two halves of a head."""
     if module.endswith("q_proj"):
         heads = model.num_attention_heads
     elif module.endswith("k_proj"):

@@ -1,7 +1,8 @@
-"""Several sequences in one row, with what they have in common once.
+"""Pack several sequences into one row, storing common prefixes once.
 
-The calls of a branch, and the branches of a response, begin with the same tokens. A row is a tree of tokens: each token sees
-its ancestors only and stands at its depth, so that the model computes exactly what it computes for each sequence alone.
+The calls of a branch, and the branches of a response, begin with the same tokens. A row is a tree of tokens: each token
+attends to its ancestors only and takes its depth as its position, so that the model computes exactly what it computes
+for each sequence alone.
 """
 
 from collections.abc import Iterable
@@ -18,9 +19,10 @@ ROOT = -1
 
 @dataclass
 class Row:
-    """A tree of tokens. `parents[i]` is where the token before token `i` stands, ROOT for a first one.
+    """A tree of tokens. `parents[i]` is the index of the token before token `i`, or ROOT.
 
-    The loss: at `sources[k]` the model is to say `targets[k]`, with `weights[k]`. One place can have several targets.
+    For the loss, the model should predict `targets[k]` at index `sources[k]`, with `weights[k]`. An index can have
+    several targets.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -35,7 +37,7 @@ class Row:
         return len(self.ids)
 
     def new_tokens(self, ids: Iterable[int]) -> int:
-        """By how many tokens a sequence would lengthen this row."""
+        """Return the number of tokens that a sequence would add to this row."""
         place, new = ROOT, 0
         for token in ids:
             found = None if new else self._children.get((place, token))
@@ -46,7 +48,8 @@ class Row:
         return new
 
     def add(self, example: Example) -> None:
-        """Put an example into the tree; its last token is a target only, and so not in it. Its first cannot be learned."""
+        """Add an example to the tree. Its last token is only a target and is not stored. Its first token cannot be
+        learned."""
         place = ROOT
         prompt = len(example.ids) - example.learned
         for index, token in enumerate(example.ids):
@@ -58,8 +61,8 @@ class Row:
                 place = self._child(place, token)
 
     def add_apart(self, example: Example) -> list[int]:
-        """Put an example into the tree with its reply, and the token before it, as tokens of their own, one behind the other.
-        Returns the places of the reply: what stands before each of them is what it follows."""
+        """Add an example to the tree, with its reply and the token before it as a consecutive run of new tokens. Return
+        the indices of the reply; the token that precedes each of them stands right before it in the row."""
         prompt = len(example.ids) - example.learned
         place = ROOT
         for token in example.ids[: prompt - 1]:
@@ -82,7 +85,7 @@ class Row:
 
 
 def pack(examples: Iterable[Example], max_tokens: int) -> list[Row]:
-    """Rows of at most `max_tokens` tokens, filled in order, because neighbours share the most."""
+    """Return rows of at most `max_tokens` tokens, filled in order, because neighbours share the most."""
     rows: list[Row] = []
     for example in examples:
         if not rows or len(rows[-1]) + rows[-1].new_tokens(example.ids[:-1]) > max_tokens:
@@ -92,8 +95,8 @@ def pack(examples: Iterable[Example], max_tokens: int) -> list[Row]:
 
 
 def attention_mask(parents: list[int], size: int | None = None) -> "torch.Tensor":
-    """Which tokens each token sees: itself and its ancestors. Boolean, (1, size, size), True for seen; a row shorter than
-    `size` is filled up with tokens that see themselves."""
+    """Return which tokens each token attends to: itself and its ancestors. Boolean, (1, size, size), True for attended;
+    a row shorter than `size` is padded with tokens that attend to themselves."""
     import torch
 
     size = size or len(parents)

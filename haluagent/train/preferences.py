@@ -26,15 +26,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch as a tree of tokens; `said` are the places of what the model wrote."""
+    """A branch as a tree of tokens; `said` are the indices of the tokens that the model wrote."""
 
     row: Row
     said: tuple[int, ...]
 
 
 def pairs(trajectories: Iterable[Trajectory]) -> list[Pair]:
-    """One pair for each two outcomes that a sentence of an item came to, in the order of the file. Of several branches with
-    one outcome the first stands for all. Where what a branch should have come to is not known, it is left out."""
+    """Return one pair for every two outcomes of a sentence, in file order. If several branches have the same outcome,
+    the first one is taken. Branches whose right outcome is unknown are left out."""
     found: dict[tuple[str, tuple[Said, ...]], dict[Outcome, tuple[Call, ...]]] = {}
     for trajectory in trajectories:
         for branch, outcome in outcomes(trajectory):
@@ -47,7 +47,7 @@ def pairs(trajectories: Iterable[Trajectory]) -> list[Pair]:
 
 
 def outcomes(trajectory: Trajectory) -> Iterator[tuple[tuple[Call, ...], Outcome]]:
-    """The branches of a trajectory about single sentences, and what each came to."""
+    """Yield the branches of a trajectory about single sentences, each with its outcome."""
     if trajectory.error is not None:
         return
     gold = gold_labels(trajectory)
@@ -60,8 +60,8 @@ def outcomes(trajectory: Trajectory) -> Iterator[tuple[tuple[Call, ...], Outcome
 
 
 def gold_labels(trajectory: Trajectory) -> tuple[Label, ...]:
-    """What each sentence should be called, as far as the gold says: with labels of its own, or because the response is one
-    sentence. That a whole response is right is not enough: it may have sentences that state nothing."""
+    """Return the right label of each sentence if it is known: from the item's own labels, or because the response is
+    one sentence. A right response is not enough, since some of its sentences may state nothing."""
     if trajectory.gold_labels:
         return trajectory.gold_labels
     if len(trajectory.labels) == 1 and trajectory.gold is not None:
@@ -70,7 +70,7 @@ def gold_labels(trajectory: Trajectory) -> tuple[Label, ...]:
 
 
 def branch_of(calls: Iterable[Call], encoder: Encoder) -> Branch:
-    """A branch in tokens. Its turns share what they have in common; each is learned where it was written."""
+    """Return a branch as tokens. Its turns share their common prefix; each turn is learned where it was written."""
     row, said = Row(), []
     for call in calls:
         said += row.add_apart(encoder.example(call))

@@ -1,4 +1,4 @@
-"""How a model is taught: the numbers, and the sets of them that have a name."""
+"""The hyperparameters of a training, and named presets."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,9 +14,12 @@ TARGETS: dict[Targets, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a training is made with. `max_tokens` is the size of a row and so the longest call; `rows` are summed for one
-    step. `rank` 0 teaches all weights, else a LoRA on the `targets`. `warmup` is a part of all steps; `choice_weight` that of
-    the one token of a scored choice, against 1 for each token of a turn. `save_every` is in steps."""
+    """The hyperparameters of a training.
+
+    `max_tokens` is the size of a row, and so of the longest call; `rows` are accumulated per step. With `rank` 0 all
+    weights are trained, otherwise a LoRA on the `targets`. `warmup` is a fraction of all steps. `choice_weight` is the
+    weight of the single token of a scored choice, where each token of a turn has weight 1. `save_every` is in steps.
+    """
 
     rate: float
     epochs: float
@@ -33,8 +36,8 @@ class Settings:
     gradient_checkpointing: bool = False
 
 
-# The paper's numbers are for all weights of a 7B and a 13B; `small` is for a LoRA of 0.1B to 3B, also on a CPU, and
-# `preferences` for `dpo` with one, where more moves the model too far from where it was.
+# The paper's settings train all weights of a 7B or 13B model. `small` is for a LoRA on 0.1B to 3B, on a CPU as well, and
+# `preferences` for `dpo` with a LoRA, where a higher rate moves the model too far from its start.
 PRESETS: dict[str, Settings] = {
     "paper-en": Settings(rate=2e-5, epochs=3, max_tokens=4096, rows=8, rank=0),
     "paper-zh": Settings(rate=1e-5, epochs=5, max_tokens=4096, rows=8, rank=0),
@@ -44,7 +47,8 @@ PRESETS: dict[str, Settings] = {
 
 
 def settings(preset: str, **changes: Any) -> Settings:
-    """A preset with what was asked for instead; None asks for nothing. Raises ConfigError for an unknown preset."""
+    """Return a preset with the given changes; a value of None changes nothing. Raises ConfigError for an unknown
+    preset."""
     if preset not in PRESETS:
         raise ConfigError(f"there is no preset {preset}: take one of {', '.join(PRESETS)}")
     return replace(PRESETS[preset], **{name: value for name, value in changes.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning on the agent's own turns: equation 1 of Cheng et al. (2024), observations masked."""
+"""Supervised fine-tuning on the agent's own turns: equation 1 of Cheng et al. (2024), with observations masked."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -25,15 +25,15 @@ def train(
     minutes: float | None = None,
     say: Say = lambda line: None,
 ) -> Path:
-    """Teach `base` the trajectories of `data`; returns the directory of the adapter (of the model, where all weights were
-    taught) below `out`. Starts from an `adapter` of an earlier training where one is given. Continues where `out` has a
-    checkpoint of the same training. `minutes` ends it early, at a step. Raises ConfigError where something is missing, or
-    where `out` holds another training."""
+    """Fine-tune `base` on the trajectories in `data`; return the directory of the adapter (of the model, if all weights
+    are trained) below `out`. Starts from the `adapter` of an earlier training, if given, and resumes if `out` has a
+    checkpoint of the same training. `minutes` stops it early, after a step. Raises ConfigError if something is missing
+    or `out` holds another training."""
     course.check_adapter(adapter, settings.rank)
     require_extra()
     encoder = Encoder(load_tokenizer(base))
     examples, counts = make_examples(records.read(data), encoder, settings.max_tokens, settings.choice_weight)
-    # In the order of their tokens, so that neighbours share the most.
+    # Sorted by tokens, so that neighbours share the most.
     rows = pack(sorted(examples, key=lambda example: example.ids), settings.max_tokens)
     if not rows:
         raise ConfigError(f"{data} has nothing to learn: {counts.calls} calls, {counts.too_long} of them too long")
@@ -49,7 +49,7 @@ def train(
 
 
 def summary(counts: Counts, rows: list[Row]) -> str:
-    """What there is to learn, in a line."""
+    """Summarise the training data on one line."""
     packed = sum(len(row) for row in rows)
     return (
         f"{counts.trajectories} trajectories, {counts.calls} calls: {counts.learned_tokens} tokens to learn; {counts.not_learned} "
@@ -85,7 +85,7 @@ def _train(
 
 
 def columns(row: Row) -> dict[str, list[int] | list[float]]:
-    """A row as a data set holds it; its mask is made from `parents` when it is needed."""
+    """Return a row as data set columns. Its mask is computed from `parents` when needed."""
     return {
         "ids": row.ids,
         "parents": row.parents,

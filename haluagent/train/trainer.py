@@ -1,4 +1,4 @@
-"""trl's trainers, for rows that are trees of tokens."""
+"""Subclasses of trl's trainers for rows that are trees of tokens."""
 
 import signal
 import threading
@@ -37,8 +37,9 @@ def dpo_arguments(out: Path, settings: Settings, max_steps: int | None, beta: fl
 
 
 def _arguments(out: Path, settings: Settings, max_steps: int | None) -> dict[str, Any]:
-    """What both are trained with. LoRA runs in bfloat16 throughout, with the adapter itself in float32. All weights are kept
-    in float32 and computed with in bfloat16: at these rates a step is smaller than what bfloat16 can add to a weight."""
+    """Return the arguments shared by both trainers. LoRA runs in bfloat16 with the adapter in float32. If all weights
+    are trained, they are stored in float32 and computed with in bfloat16: at these learning rates, a step is too small
+    for a bfloat16 weight to change."""
     return dict(
         output_dir=str(out),
         learning_rate=settings.rate,
@@ -65,7 +66,7 @@ def _arguments(out: Path, settings: Settings, max_steps: int | None) -> dict[str
 
 
 def collate(rows: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:
-    """A batch of one row. The targets go by the name under which the trainer counts them over the rows of a step."""
+    """Return a batch of one row. `shift_labels` is the name under which the trainer counts the targets of a step."""
     (row,) = rows
     return {
         "input_ids": torch.tensor([row["ids"]]),
@@ -79,7 +80,8 @@ def collate(rows: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:
 
 
 def tree_loss(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-    """The weighted sum of the targets' negative log-likelihoods. The vocabulary is computed where there is loss only."""
+    """Return the weighted sum of the targets' negative log-likelihoods. Logits are computed only where there is a
+    loss."""
     places, index = torch.unique(batch["sources"], return_inverse=True)
     logits = model(
         input_ids=batch["input_ids"],
@@ -94,7 +96,7 @@ def tree_loss(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
 
 
 class TreeTrainer(SFTTrainer):
-    """The loss of a step is that of its rows' targets, each with its weight, over their number. `tokens` have been
+    """The loss of a step is the weighted loss of its rows' targets, divided by their number. `tokens` counts those
     computed in this process."""
 
     tokens = 0
@@ -107,12 +109,13 @@ class TreeTrainer(SFTTrainer):
         return tree_loss(model, inputs) / targets
 
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
-        """None: what was trained is in `training.json`."""
+        """Write nothing: `training.json` describes the training."""
 
 
 def collate_pair(pairs: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:
-    """A batch of one pair, the better branch first, as trl's loss takes it: it reads a token's probability where the token
-    before it in the row stands, which `Row.add_apart` sees to, and counts those of the `completion_mask`."""
+    """Return a batch of one pair, the better branch first, in the form of trl's loss: it reads the probability of a
+    token at the preceding position in the row, which `Row.add_apart` provides for, and counts the tokens in
+    `completion_mask`."""
     (pair,) = pairs
     size = max(len(pair["chosen_ids"]), len(pair["rejected_ids"]))
     sides = ("chosen", "rejected")
@@ -144,12 +147,12 @@ class PairTrainer(DPOTrainer):
         return super().compute_loss(model, inputs, *arguments, **options)
 
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
-        """None, as above."""
+        """Write nothing, as in TreeTrainer."""
 
 
 class Progress(TrainerCallback):
-    """Writes the curve, says how it goes, and ends a training in time: after `minutes`, or when it is told to stop (Ctrl-C,
-    SIGTERM; only the main thread of a process is told), with a checkpoint from which the same command goes on."""
+    """Writes the loss curve, reports progress, and stops a training on time: after `minutes`, or on Ctrl-C or SIGTERM
+    (which only the main thread of a process receives). It leaves a checkpoint from which the same command resumes."""
 
     def __init__(self, curve: Curve, trainer: TreeTrainer | PairTrainer, minutes: float | None, say: Say) -> None:
         self._curve, self._trainer, self._minutes, self._say = curve, trainer, minutes, say

@@ -1,7 +1,7 @@
-"""The calibration of the calculator's check of a whole answer: right and wrong answers to word problems, judged and fitted.
+"""Calibrate the calculator's check of a whole answer: judge right and wrong answers to word problems, and fit a curve.
 
-The answers are made from published problems (`trajectories.arithmetic`), one right and one wrong of each form, of problems
-that no trajectory is made from.
+The answers are made from published problems (`trajectories.arithmetic`), one right and one wrong answer of each form.
+No trajectory is made from these problems.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ Row = dict[str, Any]
 
 
 def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
-    """Answers to at most `limit` problems of Ape210K, two right and two wrong ones each; the same ones for the same file.
-    Raises ConfigError where the file is missing."""
+    """Return answers to at most `limit` problems of Ape210K, two right and two wrong ones each; the same answers for
+    the same file. Raises ConfigError if the file is missing."""
     path = directory / "ape210k_valid.jsonl"
     if not path.is_file():
         raise ConfigError(f"{path} does not exist: say with --data where the published files of the sets are")
@@ -42,8 +42,8 @@ def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
 
 
 def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str], None] = print) -> list[Row]:
-    """Judge the answers that `out` does not hold yet, one JSON line each, and return all of them. Raises ConfigError where
-    `out` is of another model or of other answers, ModelError where the endpoint failed."""
+    """Judge the answers that are not yet in `out`, append one JSON line for each, and return all rows. Raises
+    ConfigError if `out` belongs to another model or other answers, ModelError if the endpoint failed."""
     rows = recorded(out, model)
     done = {row["id"]: row.get("response") for row in rows}
     if any(done.get(item.id, item.response) != item.response for item in items):
@@ -81,11 +81,14 @@ async def _judge(item: Item, model: Model) -> Row:
 
 
 def fit(rows: Sequence[Row], judged: bool = True) -> ProblemCurve:
-    """The curve that fits the rows, with the model's judgement or by the formulas alone, but for one thing: where no formula
-    gives the answer, and no two agree on another one, the problem is too hard for the model, which says nothing about the
-    answer. That is put at even odds, for a usual judgement, whatever it was in the rows. What it had goes to `rivals`, and
-    where several formulas agree on the answer comes off again: so none or one that agrees beside rivals, and several without,
-    stay as fitted. Raises ValueError where all have one label."""
+    """Return the curve fitted to the rows, with the model's judgement or from the formulas alone.
+
+    One case is set instead of fitted: if no formula gives the answer and no two formulas agree on another one, the
+    problem is too hard for the model, which says nothing about the answer. That case gets even odds at an average
+    judgement. The change of the intercept is added to `rivals` and to `agrees_more`, so that the odds stay as fitted
+    with rivals and at most one agreeing formula, and with several agreeing formulas and no rivals. Raises ValueError if
+    all rows have the same label.
+    """
     features = [_features(row)[0 if judged else 1 :] for row in rows]
     intercept, *weights = logistic(features, [row["wrong"] for row in rows])
     weight, agrees, more, rivals = weights if judged else [0.0, *weights]
@@ -99,8 +102,8 @@ def _features(row: Row) -> list[float]:
 
 
 def report(rows: Sequence[Row], now: ProblemCurve) -> str:
-    """How good the present curve is, and two that were fitted to the other half of the problems, with the model's judgement and
-    without; and the better of these, fitted to all."""
+    """Report the accuracy and the loss of the present curve and of two curves fitted to the other half of the problems,
+    with and without the model's judgement; then give the better of these two, fitted to all rows."""
     labels = [row["wrong"] for row in rows]
     half = {group: position % 2 for position, group in enumerate(sorted({row["group"] for row in rows}))}
     others = [[row for row in rows if half[row["group"]] != side] for side in (0, 1)]

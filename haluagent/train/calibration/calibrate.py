@@ -1,8 +1,8 @@
-"""The calibration of `match`: its judgements of labelled pairs, recorded, and the curves that fit them.
+"""Calibrate `match`: record its judgements of labelled pairs, to which the curves are then fitted.
 
-The judgements are those of `haluagent/judging/judge.py`, on the way that a detection takes: the claim completed where it needs
-that, asked in both option orders, answered anew where it is a bare answer. Beside them stands what `web_search` says
-where the text is all that a search finds.
+The judgements are those of `haluagent/judging/judge.py`, made as in a detection: the claim is decontextualised if
+necessary, asked in both option orders, and answered anew if it is a bare answer. Each row also records the verdict of
+`web_search` when the text is all that a search finds.
 """
 
 import asyncio
@@ -32,20 +32,20 @@ from haluagent.tools import default_registry
 from haluagent.tools.web_search import web_search
 from haluagent.types import Language, Sentence
 
-PLAIN = ("results", "relevance", "authentic")  # uses that nothing but a scored choice decides
+PLAIN = ("results", "relevance", "authentic")  # uses that are decided by a scored choice alone
 
 
 def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None] = print) -> None:
-    """Judge the pairs that `out` does not hold yet and append them, one JSON line each.
+    """Judge the pairs that are not yet in `out` and append them, one JSON line each.
 
-    Raises ConfigError where `out` holds the judgements of another model, ModelError where the endpoint failed.
+    Raises ConfigError if `out` holds the judgements of another model, ModelError if the endpoint failed.
     """
     done = {row["id"] for row in recorded(out, model)}
     asyncio.run(_run(model, [pair for pair in pairs if pair.id not in done], out, progress))
 
 
 def recorded(out: Path, model: Model) -> list[dict[str, Any]]:
-    """The judgements that a file holds, none where there is no file. Raises ConfigError where they are another model's."""
+    """Return the judgements in a file; none if there is no file. Raises ConfigError if they belong to another model."""
     rows = read_lines(out) if out.exists() else []
     if other := {row["model"] for row in rows} - {model.name}:
         raise ConfigError(f"{out} holds judgements of {', '.join(other)}: name another file for {model.name}")
@@ -53,8 +53,8 @@ def recorded(out: Path, model: Model) -> list[dict[str, Any]]:
 
 
 def calibration_of_rows(rows: Sequence[dict[str, Any]], adapter: str | None) -> Calibration:
-    """What the model of recorded judgements is read with: the calibration of an adapter that is named, else of the one
-    that the name of the model says, else of the embedded model. Raises ConfigError for an adapter that is none."""
+    """Return the calibration of the model that made the recorded judgements: that of the named adapter, else of the
+    adapter in the model's name, else of the embedded model. Raises ConfigError for an unknown adapter."""
     weights, _, taught = (rows[0]["model"] if rows else "").partition("+")
     found = adapters.choose(adapter, weights)
     return found.calibration if found and (adapter != "auto" or found.name == taught) else EMBEDDED
@@ -95,21 +95,22 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
 
 
 async def _reasoned(pair: Pair, model: Meter) -> dict[str, Any]:
-    """The judgement of the mode `judge` of faithfulness, after what the model wrote as its reasons."""
+    """Judge a pair as faithfulness does in its `judge` mode, after the model has written its reasons."""
     case = Case(pair.question, pair.claim, pair.reference, pair.reference, pair.language, 0.5, model)
     judged = (await reason(case)).judged or Judgement(0.5, silent=True)
     return _row(pair, model, pair.claim, pair.reference, "reasons", judged) | {"missing": []}
 
 
 def _row(pair: Pair, model: Model, claim: str, text: str, wording: Wording, judged: Judgement) -> dict[str, Any]:
-    """What every judgement is recorded with."""
+    """Return the fields that every recorded judgement has."""
     row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
     row |= {"model": model.name, "claim": claim, "wording": wording, "overlap": _overlap(claim, text)}
     return row | {"odds": judged.odds, "familiar": judged.familiar, "silent": judged.silent}
 
 
 async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
-    """What a detection knows of the claim: it is the response's last sentence, or its only one."""
+    """Return the context that a detection would have for the claim: it is the last sentence of the response, or the
+    only one."""
     gap = " " if pair.before and pair.language == "en" else ""
     response = f"{pair.before}{gap}{pair.claim}"
     place = (len(response) - len(pair.claim), len(response))
@@ -127,7 +128,7 @@ async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
 
 
 class _Found:
-    """A search that finds the text of a pair and nothing else."""
+    """A search provider that finds the text of a pair and nothing else."""
 
     name = "pair"
 
@@ -140,7 +141,7 @@ class _Found:
 
 
 class _Remembering(ModelWrapper):
-    """A model that is asked the same thing once: tools that judge the same pair share what it said."""
+    """A model wrapper that caches answers, so that tools judging the same pair share them."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -161,6 +162,6 @@ class _Remembering(ModelWrapper):
 
 
 def _overlap(claim: str, text: str) -> float:
-    """The share of a claim's words that the text has: what can be known without a model."""
+    """Return the share of a claim's words that occur in the text: a baseline that needs no model."""
     said = words(claim)
     return len(said & words(text)) / len(said) if said else 0.0

@@ -1,4 +1,5 @@
-"""How good the calibration is on pairs that it was not fitted to, what the tools decide on them, and the constants."""
+"""Report how good the calibration is on pairs it was not fitted to, what the tools decide on them, and the fitted
+constants."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,8 +18,8 @@ _MENTIONED = [(wording, language) for wording in MENTIONED for language in LANGU
 
 
 def report(rows: Sequence[Row], calibration: Calibration = EMBEDDED) -> str:
-    """Markdown tables of how good the curves are and what they decide, against those of a calibration ("now"), and that
-    calibration with the fitted ones, as JSON for the card of an adapter."""
+    """Return Markdown tables on the quality and the decisions of the fitted curves, compared with the present
+    calibration ("now"), followed by the calibration with the fitted curves as JSON for the card of an adapter."""
     curves: dict[Key, Curve] = {
         (use, language): fitted(_of(rows, use, language), use) or present(calibration, use, language)
         for use in FITTED
@@ -45,8 +46,8 @@ def _quality(rows: Sequence[Row], calibration: Calibration) -> str:
 
 
 def _figures(rows: Sequence[Row], use: Wording, now: Curve) -> list[str]:
-    """How well the claims are sorted, and the loss and the error of probabilities: of curves that were fitted to the
-    other half, and of the present ones."""
+    """Return how well the claims are ranked, and the loss and the calibration error of two kinds of curves: those
+    fitted to the other half, and the present ones."""
     labels = [not row["wrong"] for row in rows]
     halves = [fitted([row for row in rows if row["half"] != half], use) or now for half in (0, 1)]
     new = [halves[row["half"]].probability(row) for row in rows]
@@ -59,8 +60,8 @@ def _figures(rows: Sequence[Row], use: Wording, now: Curve) -> list[str]:
 
 
 def _decisions(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calibration) -> str:
-    """What is said of claims: by `match`, with the present curves and the fitted ones, and by `web_search`, as it was
-    when the row was recorded."""
+    """Return a table of decisions: those of `match`, with the present and the fitted curves, and those of `web_search`,
+    as they were recorded."""
     judges: dict[str, Callable[[Row], str | None]] = {
         "match now": lambda row: _label(row, present(calibration, row["wording"], row["language"])),
         "match new": lambda row: _label(row, curves[row["wording"], row["language"]]),
@@ -91,7 +92,7 @@ def _shares(rows: Sequence[Row], judge: Callable[[Row], str | None]) -> list[str
 
 
 def _label(row: Row, curve: Curve) -> str | None:
-    """What `match` says at its thresholds."""
+    """Return the label that `match` gives at its thresholds."""
     if row["silent"]:
         return None
     probability = curve.probability(row)
@@ -103,8 +104,8 @@ def _label(row: Row, curve: Curve) -> str | None:
 
 
 def _mentions(rows: Sequence[Row], calibration: Calibration) -> str:
-    """How many texts are taken to say enough, of those that decide a claim and of those that do not, with a threshold
-    that was found on the other half, and with the present one."""
+    """Return a table of how many texts are taken to say enough, among those that decide a claim and those that do not,
+    with a threshold found on the other half and with the present one."""
     lines = [
         "| wording | language | texts that decide | that do not | AUROC | kept | let through | kept now | let through now |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -138,7 +139,8 @@ def _share_of(said: Sequence[bool], labels: Sequence[bool], label: bool) -> str:
 
 
 def _constants(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calibration) -> str:
-    """The calibration fitted to all rows, as it stands in a card; what could not be fitted is as it was."""
+    """Return the calibration fitted to all rows in the format of a card. What could not be fitted keeps its present
+    value."""
     mentions = dict(calibration.mentions)
     for wording, language in _MENTIONED:
         found = mention(_mentioning(rows, wording, language))

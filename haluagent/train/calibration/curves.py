@@ -1,4 +1,4 @@
-"""The curves of `match` and the thresholds of `mentions` in a `Calibration`, fitted to recorded judgements."""
+"""Fit the curves of `match` and the thresholds of `mentions` in a `Calibration` to recorded judgements."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,11 +12,12 @@ from haluagent.types import Language
 Row = dict[str, Any]
 Key = tuple[Wording, Language]
 
-FEWEST = 8  # rows that a curve is fitted to
+FEWEST = 8  # rows needed to fit a curve
 
 
 class Curve(NamedTuple):
-    """`sigmoid(slope * (log_odds - lean) + familiar + agreement * (agrees - AGREEMENT_TURNS))`; see `judging.probabilities`."""
+    """The curve `sigmoid(slope * (log_odds - lean) + familiar + agreement * (agrees - AGREEMENT_TURNS))`; see
+    `judging.probabilities`."""
 
     lean: float
     slope: float
@@ -24,7 +25,8 @@ class Curve(NamedTuple):
     agreement: float = 0.0
 
     def probability(self, row: Row) -> float:
-        """That the claim of a row is right, in [0, 1]; one half where the model's answers said nothing."""
+        """Return the probability in [0, 1] that the claim of a row is right; 0.5 if the model's answers were
+        uninformative."""
         if row["silent"]:
             return 0.5
         total = self.slope * (odds(row) - self.lean) + (self.familiar if row["familiar"] else 0.0)
@@ -32,14 +34,15 @@ class Curve(NamedTuple):
 
 
 def present(calibration: Calibration, wording: Wording, language: Language) -> Curve:
-    """The curve that a model has so far."""
+    """Return the curve of the present calibration."""
     curve = calibration.curve(wording, language)
     agreement = calibration.agreement[language] if wording == "answer" else 0.0
     return Curve(curve.lean, curve.slope, curve.familiar, agreement)
 
 
 def refitted(calibration: Calibration, curves: dict[Key, Curve], mentions: dict[str, float]) -> Calibration:
-    """The calibration with other curves of `match` and thresholds of `mentions`, to two decimals; the rest stays."""
+    """Return the calibration with new curves of `match` and thresholds of `mentions`, rounded to two decimals; the rest
+    stays."""
     match, agreement = dict(calibration.match), dict(calibration.agreement)
     for (wording, language), curve in curves.items():
         lean, slope, familiar = (round(value, 2) for value in curve[:3])
@@ -51,9 +54,9 @@ def refitted(calibration: Calibration, curves: dict[Key, Curve], mentions: dict[
 
 
 def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
-    """The curve that fits the rows best; None where they are few, all right or all wrong, or sorted the wrong way round.
-    A term beside the log-odds that comes out negative is left out."""
-    if wording == "results":  # a number that is not in them decides, and the curve does not
+    """Return the curve that fits the rows best; None if there are too few rows, all have the same label, or they are
+    ranked the wrong way round. A further term beside the log-odds is dropped if its coefficient is negative."""
+    if wording == "results":  # a number missing from the results decides, not the curve
         rows = [row for row in rows if not row["missing"]]
     labels = [not row["wrong"] for row in rows]
     if len(rows) < FEWEST or len(set(labels)) < 2:
@@ -72,13 +75,13 @@ def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
 
 
 def deciding(row: Row) -> bool:
-    """Whether the text of a row decides its claim."""
+    """Return True if the text of a row decides its claim."""
     return bool(row["use"] != "search")
 
 
 def mention(rows: Sequence[Row]) -> float | None:
-    """The log-odds of "the text says enough" above which it rather does, were as many texts to decide as not; None where
-    the rows are few, all of one kind, or sorted the wrong way round."""
+    """Return the log-odds of "the text says enough" above which it more likely does, if deciding and other texts were
+    equally frequent. None if there are too few rows, all are of one kind, or they are ranked the wrong way round."""
     labels = [deciding(row) for row in rows]
     if len(rows) < FEWEST or len(set(labels)) < 2:
         return None
@@ -88,11 +91,11 @@ def mention(rows: Sequence[Row]) -> float | None:
 
 
 def odds(row: Row) -> float:
-    """The mean log-odds of both option orders."""
+    """Return the mean log-odds of both option orders."""
     return sum(row["odds"]) / 2
 
 
 def _agrees(row: Row) -> float:
-    """How far an answer given anew agrees with the claim, from where that says nothing."""
+    """Return how far an answer given anew agrees with the claim, relative to the neutral point; 0 if there is none."""
     found = row.get("agreement")
     return 0.0 if found is None else found - AGREEMENT_TURNS

@@ -1,17 +1,18 @@
-"""Logistic curves fitted to labelled log-odds, and how good probabilities are. Plain Python: two or three parameters."""
+"""Logistic regression on labelled log-odds, and measures of the quality of probabilities, in plain Python: there are
+only a few parameters."""
 
 import math
 from collections.abc import Sequence
 
-L2 = 1.0  # of the coefficients of standardized features: keeps them finite where the labels can be separated
+L2 = 1.0  # on the coefficients of standardized features: keeps them finite if the labels are separable
 _STEPS, _DONE = 50, 1e-9
 
 
 def logistic(features: Sequence[Sequence[float]], labels: Sequence[bool], l2: float = L2) -> list[float]:
-    """The intercept and the coefficients of a logistic regression (Platt 1999 with more than one feature), by Newton's
-    method. The coefficients, as they are for standardized features, are held back by `l2`; the intercept is not.
+    """Return the intercept and the coefficients of a logistic regression (Platt 1999, for one or more features), found
+    by Newton's method. The coefficients of the standardized features are penalized by `l2`; the intercept is not.
 
-    A feature that does not vary gets 0. Raises ValueError where the labels are all the same.
+    A constant feature gets the coefficient 0. Raises ValueError if the labels are all the same.
     """
     if len(set(labels)) < 2:
         raise ValueError("right and wrong ones are needed")
@@ -42,7 +43,7 @@ def _spread(values: Sequence[float]) -> tuple[float, float]:
 def _newton(
     rows: Sequence[Sequence[float]], labels: Sequence[bool], weights: Sequence[float], penalty: Sequence[float]
 ) -> list[float]:
-    """One step towards the maximum of the penalized likelihood."""
+    """Return one step towards the maximum of the penalized likelihood."""
     size = range(len(weights))
     gradient = [-penalty[i] * weights[i] for i in size]
     hessian = [[penalty[i] if i == j else 0.0 for j in size] for i in size]
@@ -56,7 +57,7 @@ def _newton(
 
 
 def _solve(matrix: list[list[float]], vector: Sequence[float]) -> list[float]:
-    """The solution of a positive definite system, by Gaussian elimination."""
+    """Solve a positive definite system by Gaussian elimination."""
     rows = [[*row, value] for row, value in zip(matrix, vector, strict=True)]
     for i, pivot in enumerate(rows):
         for row in rows[i + 1 :]:
@@ -75,14 +76,15 @@ def sigmoid(value: float) -> float:
 
 
 def log_loss(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
-    """The mean negative logarithm of what was given to the right answer, in nats: 0.693 for always one half."""
+    """Return the mean negative log-probability of the right label, in nats: 0.693 for a constant 0.5."""
     given = (p if label else 1 - p for p, label in zip(probabilities, labels, strict=True))
     return -sum(math.log(max(p, 1e-6)) for p in given) / len(labels)
 
 
 def calibration_error(probabilities: Sequence[float], labels: Sequence[bool], bins: int = 5) -> float:
-    """The expected calibration error (Guo et al. 2017) over bins of equal width: how far on average the probability of a
-    bin is from its share of right ones. With few items it is above 0 for perfect probabilities too."""
+    """Return the expected calibration error (Guo et al. 2017) over bins of equal width: the mean distance between the
+    probabilities of a bin and its share of right labels. With few items, even perfect probabilities have an error above
+    0."""
     total = 0.0
     for number in range(bins):
         inside = [

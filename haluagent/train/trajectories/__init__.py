@@ -1,1 +1,1 @@
-"""Trajectories: detections by a teacher, kept where they are right, as what a model is taught with."""
+"""Trajectories: a teacher's detections, kept if they are right, as training data for fine-tuning."""

@@ -1,7 +1,8 @@
-"""Lessons about word problems: Ape210K's equations and GSM8K's worked solutions, right and with a change.
+"""Training items from word problems: the equations of Ape210K and the worked solutions of GSM8K, right and with a
+change.
 
-A wrong answer keeps the form of the right one: the formula has another operator or number, and what follows from it is
-calculated rightly; or the formula is right and its result is not.
+A wrong answer has the form of the right one. Either its formula has another operator or number and the result follows
+from it, or the formula is right and its result is not.
 """
 
 import ast
@@ -18,8 +19,8 @@ from haluagent.train.trajectories.lessons import Lesson
 from haluagent.train.trajectories.records import Change
 from haluagent.types import Language
 
-LONGEST = 60  # characters of a formula that is taught
-FORMULA_CHARACTERS = r"[0-9.+*/() %-]+"  # what the grammar of `tools/calculator/answer_check.py` allows
+LONGEST = 60  # characters of a formula in the training data
+FORMULA_CHARACTERS = r"[0-9.+*/() %-]+"  # as allowed by the grammar of `tools/calculator/answer_check.py`
 _OPERATORS = {"+": "-", "-": "+", "*": "/", "/": "*"}
 _STEP = re.compile(r"<<([^<>=]+)=([^<>]+)>>")
 _ORDER: dict[Language, tuple[str, ...]] = {
@@ -54,7 +55,7 @@ class Problem(NamedTuple):
 
 
 def ape210k(row: dict[str, Any], number: int) -> Problem | None:
-    """A row of Ape210K; None where its equation is no formula of numbers, or does not give its answer."""
+    """Convert a row of Ape210K; None if its equation is not a formula of numbers or does not give its answer."""
     formula = row["equation"].removeprefix("x=").replace("**", "^")
     value, answer = _value(formula), _value(row["ans"])
     if value is None or value != answer or not _taught(formula):
@@ -63,7 +64,7 @@ def ape210k(row: dict[str, Any], number: int) -> Problem | None:
 
 
 def gsm8k(row: dict[str, Any], number: int) -> Problem | None:
-    """A row of GSM8K, its steps put into each other; None where they do not give its answer."""
+    """Convert a row of GSM8K, substituting its steps into each other; None if they do not give its answer."""
     worked, _, final = row["answer"].partition("####")
     formula, value = "", _value(final.strip().replace(",", ""))
     known: dict[Fraction, str] = {}
@@ -79,7 +80,7 @@ def gsm8k(row: dict[str, Any], number: int) -> Problem | None:
 
 
 def _taught(formula: str) -> bool:
-    """Whether a formula is a calculation that the calculator's grammar allows, and is short."""
+    """Return True if a formula is short and a calculation that the calculator's grammar allows."""
     return (
         re.fullmatch(FORMULA_CHARACTERS, formula) is not None
         and len(formula) <= LONGEST
@@ -88,8 +89,9 @@ def _taught(formula: str) -> bool:
 
 
 def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
-    """A right answer and a wrong one with another formula in one form, and the same with another result in another form;
-    what is more than a number begins with what the question says, or with a plan, at times."""
+    """Yield a right and a wrong answer of one form that differ in the formula, then a right and a wrong answer of
+    another form that differ in the result. Answers that are more than a number sometimes begin with what the question
+    says or with a plan."""
     changed = _changed(problem, chance)
     if changed is None:
         return
@@ -108,7 +110,7 @@ def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
 
 
 def formula_only(problem: Problem, chance: random.Random) -> Lesson:
-    """The problem with a bare answer, right or wrong, of which only the formula is taught."""
+    """Return the problem with a bare answer, right or wrong, of which only the formula is used for training."""
     changed = _changed(problem, chance) if chance.random() < 0.5 else None
     response, change = (show(changed[1]), changed[2]) if changed else (show(problem.value), None)
     return _lesson(problem, "only", response, change).model_copy(update={"focus": ("formula",)})
@@ -131,8 +133,8 @@ def _lesson(problem: Problem, name: str, response: str, change: Change | None) -
 
 
 def solutions(row: dict[str, Any], number: int, problem: Problem | None) -> Iterator[Lesson]:
-    """What other models wrote for a problem of GSM8K (its published model solutions, labelled there): one right and one
-    wrong solution, if there are both."""
+    """Yield one right and one wrong solution from the published, labelled model solutions to a GSM8K problem, if there
+    are both."""
     found: dict[bool, str] = {}
     for solution in row.values():
         if isinstance(solution, dict) and len(solution["solution"]) < 500:
@@ -165,7 +167,8 @@ def _value(formula: str) -> Fraction | None:
 
 
 def _changed(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Change] | None:
-    """The formula with another operator or another number, whose value is positive and as round as the right one."""
+    """Return the formula with another operator or number, if its value is positive and at least as round as the right
+    one."""
     formula = problem.formula
     places = [match for match in re.finditer(r"(?<=[\d)])[-+*/](?=[\d(])|\d+(?:\.\d+)?", formula)]
     for place in chance.sample(places, len(places)):
@@ -183,19 +186,19 @@ def _changed(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Ch
 
 
 def _slipped(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Change]:
-    """The right formula with another result."""
+    """Return the right formula with another result."""
     value = problem.value
     other = chance.choice((value * 10, value + 1, value + 10, value * 2))
     return problem.formula, other, Change(kind="result", before=show(value), after=show(other))
 
 
 def _round(value: Fraction) -> int:
-    """Greater for a rounder number: whole ones, then those with one or two decimals."""
+    """Return a greater number for a rounder value: whole numbers first, then those with one or two decimals."""
     return next((3 - digits for digits in range(3) if (value * 10**digits).denominator == 1), 0)
 
 
 def _introduced(problem: Problem, chance: random.Random) -> str:
-    """A line on what the question gives, or on what is to be done, or both; often none."""
+    """Return a line on what the question gives, on the plan, or both; often neither."""
     language = problem.language
     given = [
         clause.strip()
@@ -209,7 +212,8 @@ def _introduced(problem: Problem, chance: random.Random) -> str:
 
 
 def _written(problem: Problem, form: str, formula: str, value: Fraction, bare: str) -> str:
-    """The answer as a number, as one equation, or as steps; a result that is none of its formula's stands at the end."""
+    """Write the answer as a number, as one equation, or as steps. A result that does not follow from the formula is put
+    at the end."""
     language, shown = problem.language, show(value)
     if form == "bare":
         return bare.format(shown)
@@ -231,7 +235,7 @@ def _pretty(formula: str) -> str:
 
 
 def _steps(formula: str) -> list[tuple[str, str]] | None:
-    """The operations of a formula one after the other, each with its result; None where it is none of plain numbers."""
+    """Return the operations of a formula in order, each with its result; None if it is not made of plain numbers."""
     try:
         tree = ast.parse(formula, mode="eval").body
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""Trajectories: the agent runs over labelled items with a teacher in the place of its model, and what was said is kept."""
+"""Build trajectories: run the agent over labelled items with a teacher in place of its model, and record the calls."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ Teacher = Callable[[Lesson, int], Model]  # the model for a sample of an item
 
 
 def gold_teacher(agent_tools: Iterable[str]) -> Teacher:
-    """The teacher that knows the labels (`GoldTeacher`)."""
+    """Return the teacher that knows the labels (`GoldTeacher`)."""
     tools = frozenset(agent_tools)
     return lambda lesson, sample: GoldTeacher(lesson, tools)
 
@@ -42,12 +42,12 @@ async def build(
     sandbox: Sandbox | SandboxName | None = None,
     progress: Callable[[str], None] = print,
 ) -> int:
-    """Append the trajectories of the lessons that `out` does not hold yet; returns how many were added.
+    """Append the trajectories that are not yet in `out`; return how many were added.
 
-    Each item is sampled `samples` times, the first time without temperature. With `hint`, an item that no sample got right
-    is tried once more by a teacher that is shown the gold label. What a model's failure ended is tried again the next time.
-    Raises ConfigError where `out` cannot be written or holds something else, or another item under the id of a lesson, where a
-    service is not set up, and where there are no lessons.
+    Each item is sampled `samples` times, the first time at temperature 0. With `hint`, an item that no sample got right
+    is tried once more with a teacher that sees the gold label. Trajectories that ended with a model failure are tried
+    again on the next run. Raises ConfigError if `out` cannot be written, holds something else, or has another item
+    under the id of one of the lessons; if a service is not set up; or if there are no lessons.
     """
     if not lessons:
         raise ConfigError("there are no items to make trajectories of")
@@ -87,8 +87,8 @@ async def build(
 
 
 def _done(out: Path, teacher: str, lessons: Mapping[str, Lesson]) -> dict[tuple[str, int, bool], bool]:
-    """The item, the sample and whether it was hinted of each trajectory of a teacher that need not be made again, with
-    whether it is right. Raises ConfigError where the file has another item under the name of one of the lessons."""
+    """Map each finished trajectory of a teacher (item, sample, hinted) to whether it is right. Raises ConfigError if
+    the file has another item under the id of one of the lessons."""
     done = {}
     for one in read(out):
         lesson = lessons.get(one.id)
@@ -106,7 +106,7 @@ def _done(out: Path, teacher: str, lessons: Mapping[str, Lesson]) -> dict[tuple[
 async def run(
     agent: HaluAgent, lesson: Lesson, teacher: Model, sample: int = 0, temperature: float = 0.0, *, hinted: bool = False
 ) -> Trajectory:
-    """One detection of an agent with a teacher in the place of its model, with everything that the teacher said."""
+    """Run one detection with a teacher in place of the agent's model, and return it with all calls to the teacher."""
     recorder = Recorder(teacher, temperature)
     try:
         with remembering():
@@ -114,7 +114,7 @@ async def run(
                 lesson.question, lesson.response, lesson.reference, lesson.language
             )
         error = found.error
-    except HaluAgentError as problem:  # the question takes the model's whole context
+    except HaluAgentError as problem:  # the question fills the model's whole context
         found, error = _nothing(lesson), str(problem)
     calls = recorder.calls
     if lesson.focus:
@@ -143,7 +143,7 @@ def _nothing(lesson: Lesson) -> Detection:
 
 
 def _index(lessons: Sequence[Lesson], folder: Path) -> LocalIndex | None:
-    """A search index of the passages of all lessons that are to be looked up, in an order that tells nothing."""
+    """Build a search index of the passages of all lessons that need a search, in an order that gives nothing away."""
     passages = sorted({text for lesson in lessons if lesson.index for text in lesson.passages})
     if not passages:
         return None
@@ -158,7 +158,7 @@ def _index(lessons: Sequence[Lesson], folder: Path) -> LocalIndex | None:
 
 
 def model_teacher(model: Model) -> Teacher:
-    """A model as the teacher, with another seed for each sample of an item."""
+    """Return a teacher that is a model, with another seed for each sample of an item."""
 
     def sampled(lesson: Lesson, sample: int) -> Model:
         return model.reseeded(sample) if sample and isinstance(model, Reseedable) else model

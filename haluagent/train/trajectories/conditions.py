@@ -1,4 +1,5 @@
-"""Lessons about what a program decides: lengths, dates and code. Their gold labels are counted or run, not believed."""
+"""Training items about what a program decides: lengths, dates and code. Their gold labels are computed or executed, not
+assumed."""
 
 import random
 import re
@@ -39,7 +40,7 @@ _MUTATIONS = (
 
 
 def lengths(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
-    """A text of a passage's words, as long as is asked and far from it."""
+    """Yield a text of the passage's words with the requested length, and one far from it."""
     language = passage.language
     units = list(re.sub(r"\s", "", passage.text)) if language == "zh" else passage.text.split()
     gap = "" if language == "zh" else " "
@@ -56,7 +57,8 @@ def lengths(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
 
 
 def dates(number: int, language: Language, chance: random.Random) -> Iterator[Lesson]:
-    """Days between two dates, or the weekday of one: right, and with another number or name."""
+    """Yield a question on the days between two dates, or on the weekday of a date, with a right answer and a wrong
+    one."""
     first = date(1950, 1, 1) + timedelta(days=chance.randrange(30000))
     days = chance.randrange(3, 200)
     a, b = (_written(day, language) for day in (first, first + timedelta(days=days)))
@@ -77,7 +79,8 @@ def dates(number: int, language: Language, chance: random.Random) -> Iterator[Le
 
 
 def code(row: dict[str, Any], chance: random.Random) -> Iterator[Lesson]:
-    """A solution of a HumanEval problem, and the same with a mutation; only what its examples tell apart is kept later."""
+    """Yield a solution of a HumanEval problem, and the same solution with a mutation. Only pairs that the examples tell
+    apart are kept later."""
     right = row["prompt"] + row["canonical_solution"]
     found = [(old, new) for old, new in _MUTATIONS if old in row["canonical_solution"]]
     question = f"Complete this Python function.\n\n{row['prompt']}"

@@ -1,8 +1,8 @@
-"""The filters of the paper (Cheng et al. 2024, section 2.4.1), each counted, and what keeps a set balanced.
+"""The filters of the paper (Cheng et al. 2024, section 2.4.1), each with a count, and one that keeps a set balanced.
 
-Removed are trajectories with wrong tool calls, with turns that cannot be read, and those whose verdict is not the gold
-label; where sentences have gold labels, theirs have to agree as well. Of several samples of an item the shortest is kept. A
-right answer whose wrong twin was removed, or the other way round, goes too: else what fails tells the labels apart.
+Trajectories are removed if they have wrong tool calls or unreadable turns, or if the verdict is not the gold label; if
+sentences have gold labels, those must match as well. Of several samples of an item, the shortest is kept. If the right
+or the wrong answer of a pair is removed, so is the other one; otherwise, what fails would give the labels away.
 """
 
 from collections import Counter
@@ -16,14 +16,14 @@ SIDES = ("right", "wrong")
 
 
 class Filtered(NamedTuple):
-    """What was kept, and how many trajectories each filter removed, by source and filter."""
+    """The trajectories that were kept, and how many were removed, by source and filter."""
 
     kept: list[Trajectory]
     removed: Counter[tuple[str, str]]
 
 
 def failing(trajectory: Trajectory) -> str | None:
-    """The first filter that removes a trajectory by itself; None where all of them keep it."""
+    """Return the first filter that removes a trajectory by itself; None if it passes all of them."""
     if trajectory.error is not None or trajectory.stop != "answer":
         return "ended"
     if trajectory.invalid_calls:
@@ -38,7 +38,7 @@ def failing(trajectory: Trajectory) -> str | None:
 
 
 def keep(trajectories: Iterable[Trajectory]) -> Filtered:
-    """Those that pass, in their order, each call that is taught standing once."""
+    """Filter trajectories, keeping their order. A call that occurs more than once is learned only once."""
     removed: Counter[tuple[str, str]] = Counter()
     best: dict[str, Trajectory] = {}
     for trajectory in trajectories:
@@ -61,18 +61,19 @@ def keep(trajectories: Iterable[Trajectory]) -> Filtered:
 
 
 def _rank(trajectory: Trajectory) -> tuple[bool, int]:
-    """Smaller is better: without a hint, and with less that the model has to write."""
+    """Return the sort key of a sample, where smaller is better: unhinted, and with less text for the model to write."""
     return trajectory.hinted, sum(len(call.reply) for call in trajectory.calls if call.learn)
 
 
 def _twin(name: str) -> str | None:
-    """The item of the same form with the other label; None where an item was not made in twos."""
+    """Return the id of the item of the same form with the other label; None if the item was not made as one of a
+    pair."""
     stem, _, side = name.rpartition(":")
     return f"{stem}:{SIDES[side == SIDES[0]]}" if side in SIDES else None
 
 
 def _each_call_once(trajectories: Iterable[Trajectory]) -> list[Trajectory]:
-    """The same trajectories, where a call that stood in an earlier one is taught no more."""
+    """Return the trajectories with every repeated call marked as not to be learned."""
     seen: set[tuple[object, str]] = set()
     result = []
     for trajectory in trajectories:

@@ -1,7 +1,7 @@
-"""The gold teacher: it knows the gold labels, and what an item was made from, and makes every call by rule.
+"""The gold teacher: it knows the gold labels and how an item was made, and makes every call by rule.
 
-It stands where a model stands, so that the agent, its prompts, its tools and their observations are the real ones. What it
-cannot know it does not say: it then raises ModelError, and the detection ends without a trajectory.
+It takes the place of a model, so that the agent, its prompts, its tools and their observations are the real ones. If it
+does not know the right answer to a call, it raises ModelError, and the detection ends without a trajectory.
 """
 
 import re
@@ -25,10 +25,10 @@ _NOT_SAID = {"en": "not stated", "zh": "没有说"}
 
 
 class GoldTeacher:
-    """A `Model` for one lesson. `tools` are the names of those that the taught model will know without demos.
+    """A `Model` for one lesson. `tools` names those that the fine-tuned model will know without demos.
 
-    `guessed` are prompts that it replies to only to lead the detection on: a short answer that is not known is taught to
-    nobody.
+    `guessed` names prompts that it answers only to move the detection along: a short answer that is not known is not
+    used for training.
     """
 
     name = "gold"
@@ -48,7 +48,7 @@ class GoldTeacher:
     async def generate(
         self, messages: Sequence[Message], *, grammar: str | None = None, samples: int = 1, **_: Any
     ) -> Generation:
-        """See `Model.generate`. Raises ModelError where the right text is not known."""
+        """Implement `Model.generate`. Raises ModelError if the right text is not known."""
         asked = origin(messages)
         if asked is None:
             index = target(messages)
@@ -59,7 +59,7 @@ class GoldTeacher:
         return Generation(texts=(text,) * samples, usage=Usage(calls=1))
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
-        """See `Model.choose`. Raises ModelError where the right choice is not known."""
+        """Implement `Model.choose`. Raises ModelError if the right choice is not known."""
         asked = origin(messages)
         assert asked is not None, "the agent's own turns are written, not chosen"
         prompt, variables = asked
@@ -87,7 +87,7 @@ class GoldTeacher:
         raise ModelError(f"the gold teacher does not know what to write for the prompt {prompt!r} of {lesson.id}")
 
     def _first_option(self, prompt: str, variables: dict[str, Any]) -> bool:
-        """Whether the first option of the prompt, as it stands when it is not turned, is the right one."""
+        """Return True if the first option of the prompt, in its unturned order, is the right one."""
         lesson = self._lesson
         if prompt == "match":
             label = self._label_of(variables["claim"])
@@ -106,8 +106,8 @@ class GoldTeacher:
         raise ModelError(f"the gold teacher does not know what to choose for the prompt {prompt!r} of {lesson.id}")
 
     def _decides(self, evidence: str, label: Label | None) -> bool:
-        """Whether a text decides a sentence: it is one of the passages, or a part of it, and says the answer where that is
-        known. Raises ModelError where the label of the sentence is not given."""
+        """Return True if a text decides a sentence: it is one of the passages or part of one, and contains the answer
+        if that is known. Raises ModelError if the label of the sentence is not given."""
         lesson = self._lesson
         if label is None:
             raise ModelError(f"{lesson.id} has several sentences: give their labels as gold_labels")
@@ -130,15 +130,15 @@ class GoldTeacher:
         raise ModelError(f"the gold teacher finds no sentence {index} in {self._lesson.id}")
 
     def _label_of(self, claim: str) -> Label | None:
-        """Raises ModelError where the claim is no sentence of the response."""
+        """Return the gold label of a claim. Raises ModelError if the claim is not a sentence of the response."""
         for sentence in self._sentences:
             if _same(sentence.text) == _same(claim):
                 return self._label(sentence.index)
         raise ModelError(f"{claim[:40]!r} is no sentence of {self._lesson.id}")
 
     def _label(self, index: int | None) -> Label | None:
-        """The gold label of a sentence; None where it is not known. All sentences of a right response are right, but for what
-        only announces the work."""
+        """Return the gold label of a sentence; None if it is not known. All sentences of a right response are right,
+        except those that only announce the work."""
         labels = self._lesson.gold_labels
         if index and len(labels) == len(self._sentences):
             return labels[index - 1]

@@ -1,4 +1,4 @@
-"""The turns of the gold teacher: which tool decides a sentence, and the shortest call of it."""
+"""The turns of the gold teacher: the tool that decides a sentence, and the shortest call to it."""
 
 import re
 from collections.abc import Sequence
@@ -49,14 +49,14 @@ _NO_TOOL: dict[Language, str] = {"en": "no source to look it up in", "zh": "æ²¡æ
 
 
 class Move(NamedTuple):
-    """A call, and what it is called for."""
+    """A tool call and the reason for it."""
 
     why: str
     call: ToolCall
 
 
 def say(move: Move, language: Language) -> str:
-    """A turn as it stands on the wire."""
+    """Return a turn in the action format."""
     thought = _THOUGHTS[language][move.why]
     return (
         f"{turn_format.THOUGHT[language]}{thought}\n{turn_format.ACTION[language]}{turn_format.write_call(move.call)}"
@@ -64,7 +64,8 @@ def say(move: Move, language: Language) -> str:
 
 
 def turn(lesson: Lesson, sentence: Sentence, label: Label | None, messages: Sequence[Message], grammar: str) -> Move:
-    """The next call of a branch, among the tools that its grammar allows. Raises ModelError where none leads on."""
+    """Return the next call of a branch, from the tools that its grammar allows. Raises ModelError if none is
+    suitable."""
     offered = {name.replace("-", "_") for name in re.findall(r"tool-([a-z-]+) ::=", grammar)}
     before = _made(messages)
     pointer = {"sentence": sentence.name}
@@ -91,8 +92,8 @@ def turn(lesson: Lesson, sentence: Sentence, label: Label | None, messages: Sequ
 
 
 def _calculation(lesson: Lesson, sentence: Sentence, pointer: dict[str, str], before: list[str]) -> Move:
-    """The sentence's own equations; or, where it has none or they cannot be computed, the formula of the problem, as far
-    as this sentence gives its result."""
+    """Return a call on the sentence's own equations or, if it has none or they cannot be computed, on the problem's
+    formula, provided that this sentence gives its result."""
     plain = ToolCall(name="calculator", arguments=pointer)
     if sentence.index == 0:
         return Move("whole", plain)
@@ -107,8 +108,8 @@ def _calculation(lesson: Lesson, sentence: Sentence, pointer: dict[str, str], be
 
 
 def _traced(lesson: Lesson, sentence: Sentence) -> bool:
-    """Whether all numbers of a sentence stand before it: in the question, or as the result of an earlier step. After a
-    step that is wrong nothing is."""
+    """Return True if all numbers of a sentence appear before it, in the question or as results of earlier steps. Always
+    False after a wrong step."""
     if any(equation.holds is False for equation in find_equations(lesson.response[: sentence.span[0]])):
         return False
     known = {number.value for number in find_numbers(f"{lesson.question} {lesson.response[: sentence.span[0]]}")}
@@ -117,7 +118,8 @@ def _traced(lesson: Lesson, sentence: Sentence) -> bool:
 
 
 def query(lesson: Lesson, sentence: Sentence) -> str:
-    """What to look up: the question's words for the sentence that answers it, else the sentence's own."""
+    """Return a search query: the question's words for the sentence that answers it, otherwise the sentence's own
+    words."""
     asked = _keywords(lesson.question, lesson.language)
     if sentence.index == 1 or len(words(sentence.text) & words(lesson.question)) * 2 >= len(words(sentence.text)):
         return asked
@@ -134,7 +136,7 @@ def _keywords(text: str, language: Language) -> str:
 
 
 def _made(messages: Sequence[Message]) -> list[str]:
-    """The names of the tools that were called in this branch so far."""
+    """Return the names of the tools called so far in this branch."""
     made = []
     for message in messages:
         if message["role"] == "assistant":

@@ -1,4 +1,4 @@
-"""A teacher that is shown the gold label, and must still reach it by evidence."""
+"""A teacher that sees the gold label but must still reach it by evidence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,19 +11,19 @@ from haluagent.train.trajectories.records import Item
 
 
 class Hinted(ModelWrapper):
-    """A `Model` that adds the gold label to the turns of the agent, and to no other prompt: what a tool asks is judged by
-    the evidence alone."""
+    """A `Model` that adds the gold label to the agent's turns, and to no other prompt: the tools judge by the evidence
+    alone."""
 
     def __init__(self, teacher: Model, item: Item) -> None:
         super().__init__(teacher)
         self._hint = render("hint", item.language, gold=item.gold, labels=list(enumerate(item.gold_labels, start=1)))
 
     async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
-        """See `Model.generate`."""
+        """Implement `Model.generate`."""
         if prompt_of(messages) == "agent":
             messages = [*messages[:-1], {**messages[-1], "content": f"{messages[-1]['content']}\n{self._hint}"}]
         return await self._model.generate(messages, **options)
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
-        """See `Model.choose`."""
+        """Implement `Model.choose`."""
         return await self._model.choose(messages, choices)

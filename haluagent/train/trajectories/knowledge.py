@@ -1,8 +1,8 @@
-"""Lessons about facts, from passages with questions and answers.
+"""Training items about facts, from passages with questions and answers.
 
-A right answer and a wrong one are always made in twos of one form, bare or in one of several phrasings, so that neither
-length nor wording tells them apart; longer responses are made of two such sentences. Each is checked against its passage
-as the reference, or looked up in an index of all passages.
+Right and wrong answers are always made in pairs of the same form, bare or in one of several phrasings, so that neither
+length nor wording gives the label away; longer responses combine two such sentences. Each is checked against its
+passage as the reference, or looked up in an index of all passages.
 """
 
 import random
@@ -27,9 +27,8 @@ COURTESIES: dict[Language, tuple[str, ...]] = {
     "en": ("I hope this helps!", "Good question!", "Let me know if you want to hear more.", "Happy to help with that."),
     "zh": ("希望对您有帮助！", "这是个好问题。", "如果还有疑问，欢迎继续提问。", "很高兴为您解答。"),
 }
-UNDECIDED = (
-    0.5  # of the passages that are looked up: those without the answer, where there is enough of them without it
-)
+# The share of looked-up passages that get an undecidable item, if enough of the passage is left without the answer.
+UNDECIDED = 0.5
 _GAP: dict[Language, str] = {"en": " ", "zh": ""}
 _SURE_LABELS: tuple[Label, Label] = ("supported", "contradicted")
 
@@ -44,8 +43,8 @@ class Two(NamedTuple):
 
 
 def lessons(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
-    """What is made of one passage: always as many right responses as wrong ones of each form, with the passage as the
-    reference; and either longer ones, or some that are to be looked up."""
+    """Yield the items made from one passage: as many right as wrong responses of each form, with the passage as the
+    reference; then either longer responses or some to be looked up."""
     for number, two in enumerate(_twos(passage, chance)):
         forms = list(_phrased(two, passage.language, chance))
         chosen = forms if number == 0 else chance.sample(forms[:2], 1)
@@ -56,14 +55,14 @@ def lessons(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
 
 
 def roles(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
-    """What is made of a short text that has two answers, each wrong where the other is asked for."""
+    """Yield the items made from a short text with two answers, each of which is wrong for the other's question."""
     for number, asked in enumerate(passage.asked):
         stated, bare, *_ = _phrased(_two(asked, asked.right, asked.wrong), passage.language, chance)
         yield from _single(passage, chance.choice((stated, bare)), str(number), index=False)
 
 
 def _twos(passage: Passage, chance: random.Random) -> Iterator[Two]:
-    """The answers to at most two of the questions, each beside a wrong one of the same kind."""
+    """Yield the answers to at most two of the questions, each with a wrong one of the same kind."""
     found = 0
     for asked in chance.sample(passage.asked, len(passage.asked)):
         made = claims.answers_to(asked, passage, chance)
@@ -77,8 +76,8 @@ def _two(asked: Asked, right: str, wrong: str) -> Two:
 
 
 def _phrased(two: Two, language: Language, chance: random.Random) -> Iterator[Two]:
-    """The two answers as a sentence, the question's own words where it allows that, and bare; a published wrong answer
-    that is a sentence stands beside a right one that is a sentence too."""
+    """Yield the two answers as a sentence, in the question's own words if it allows that, and bare; a published wrong
+    answer that is a sentence is paired with a right one that is also a sentence."""
     stated = [perturbations.statement(two.asked.question, text, language) for text in (two.right, two.wrong)]
     bare, sentence = chance.choice(PHRASINGS[language][:2]), chance.choice(PHRASINGS[language][2:])
     if stated[0] and stated[1] and chance.random() < 0.7:
@@ -104,8 +103,8 @@ def _single(passage: Passage, two: Two, name: str, *, index: bool) -> Iterator[L
 
 
 def _looked_up(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
-    """Answers that the index can decide, or one that it cannot: never both, since in an index with the whole passage all of
-    them can be decided."""
+    """Yield answers that the index can decide, or one that it cannot. Never both, since an index with the whole passage
+    can decide all of them."""
     decided = list(_single(passage, chance.choice(list(_phrased(two, passage.language, chance))), "search", index=True))
     undecided = list(_undecided(passage, two, chance))
     rare = random.Random(f"undecided:{passage.name}").random() < UNDECIDED
@@ -144,7 +143,7 @@ def _lesson(
 
 
 def _longer(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
-    """Responses of an answer and a sentence of the passage that is told shorter, each right or wrong; at times with a
+    """Yield responses of an answer and a shortened sentence of the passage, each right or wrong, sometimes with a
     courtesy, which claims nothing."""
     language = passage.language
     more = _told(passage, two, chance)
@@ -164,8 +163,8 @@ def _longer(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesso
 
 
 def _told(passage: Passage, two: Two, chance: random.Random) -> list[tuple[str, str]] | None:
-    """Two sentences of the passage, in English without asides, each with one that has a number, a name or an answer
-    replaced. None where there are not two."""
+    """Return two sentences of the passage, in English without asides, each with a version in which a number, a name or
+    an answer is replaced. None if there are not two."""
     found = []
     for sentence in chance.sample(split(passage.text), len(split(passage.text))):
         right = (perturbations.shortened(sentence.text) if passage.language == "en" else None) or sentence.text
@@ -176,7 +175,7 @@ def _told(passage: Passage, two: Two, chance: random.Random) -> list[tuple[str, 
 
 
 def _undecided(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
-    """An answer to be looked up where no passage has it: nothing decides it, whether it is right or wrong."""
+    """Yield an answer to be looked up although no passage contains it: nothing decides whether it is right or wrong."""
     if (rest := claims.without(passage, two.right)) is None or two.right.lower() in rest.lower():
         return
     form = chance.choice(PHRASINGS[passage.language])

@@ -1,4 +1,4 @@
-"""A model whose calls are kept, for what the teacher said in them is what another model is taught."""
+"""A model wrapper that records calls: the teacher's replies become the training data of another model."""
 
 import re
 from collections.abc import Sequence
@@ -10,16 +10,13 @@ from haluagent.protocols import Choice, Generation, Message, Model, Warmable
 from haluagent.train.trajectories.records import Call, Said
 from haluagent.types import Usage
 
-UNTAUGHT = (
-    "opinion",
-    "standalone",
-)  # what the model believes by itself, and its own words: there is no gold for either
+UNTAUGHT = ("opinion", "standalone")  # the model's own belief and its own words: neither has a gold answer
 _TARGET = re.compile(r"(?:Check|核查) S(\d+)")
 
 
 class Recorder(ModelWrapper):
-    """A `Model` that keeps what goes through it. `temperature` is for the turns of the agent alone, so that several samples
-    of one item differ. What is recorded is what was asked, without a hint that the teacher was given."""
+    """A `Model` that records its calls. `temperature` applies to the agent's turns only, so that several samples of an
+    item differ. The messages are recorded as the agent sent them, without a hint that the teacher was given."""
 
     def __init__(self, teacher: Model, temperature: float = 0.0) -> None:
         super().__init__(teacher)
@@ -28,7 +25,7 @@ class Recorder(ModelWrapper):
         self.calls: list[Call] = []
 
     async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
-        """See `Model.generate`."""
+        """Implement `Model.generate`."""
         prompt = prompt_of(messages)
         if prompt == "agent":
             options["temperature"] = self._temperature
@@ -38,13 +35,13 @@ class Recorder(ModelWrapper):
         return generation
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
-        """See `Model.choose`."""
+        """Implement `Model.choose`."""
         choice = await self._model.choose(messages, choices)
         self._keep(prompt_of(messages), messages, choice.best, tuple(choices))
         return choice
 
     async def warm(self, system: str) -> Usage:
-        """See `EmbeddedModel.warm`."""
+        """Warm the teacher, if it supports that; see `Warmable`."""
         return await self._model.warm(system) if isinstance(self._model, Warmable) else Usage()
 
     def _keep(self, prompt: str, messages: Sequence[Message], reply: str, choices: tuple[str, ...]) -> None:
@@ -57,13 +54,13 @@ class Recorder(ModelWrapper):
 
 
 def prompt_of(messages: Sequence[Message]) -> str:
-    """The prompt that a conversation was rendered from; "agent" for a branch."""
+    """Return the name of the prompt that a conversation was rendered from; "agent" for a branch."""
     found = origin(messages)
     return found.prompt if found else "agent"
 
 
 def target(messages: Sequence[Message]) -> int | None:
-    """The index of the sentence that a branch is about; None for a single transcript."""
+    """Return the index of the sentence that a branch is about; None for a single transcript."""
     opening = next(message["content"] for message in messages if message["role"] == "user")
     found = _TARGET.findall(opening)
     return int(found[-1]) if found else None

@@ -1,4 +1,4 @@
-"""The format of trajectories: JSON lines, one detection of a teacher each (docs/trajectories.md)."""
+"""The format of trajectories: JSON Lines, one detection by a teacher per line (docs/trajectories.md)."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,12 +27,12 @@ class Said(Record):
 
 
 class Call(Record):
-    """One request to the model: what was sent, and what the teacher said to it.
+    """One request to the model: the messages sent, and the teacher's reply.
 
-    `prompt` names the template ("agent" for a turn of a branch), `sentence` is the index that an agent's turn is about.
-    `choices` are the answers of a scored choice, of which the reply is one. The loss is on `reply` alone: earlier turns and
-    observations stand in `messages` and are masked, so that the calls of a branch add up to equation 1 of Cheng et al.
-    (2024). Where `learn` is false the reply is no example for anyone.
+    `prompt` names the template ("agent" for a turn of a branch); `sentence` is the index of the sentence that an
+    agent's turn is about. `choices` are the options of a scored choice, one of which is the reply. The loss is on
+    `reply` alone: earlier turns and observations are in `messages` and masked, so that the calls of a branch add up to
+    equation 1 of Cheng et al. (2024). If `learn` is False, the reply is not a training example.
     """
 
     prompt: str
@@ -44,7 +44,7 @@ class Call(Record):
 
 
 class Change(Record):
-    """What was changed to make a right answer wrong: the kind of perturbation, and the place before and after."""
+    """The change that made a right answer wrong: the kind of perturbation, and the changed part before and after."""
 
     kind: str
     before: str
@@ -52,9 +52,9 @@ class Change(Record):
 
 
 class Item(Record):
-    """A response with a gold label. `gold` is True for a hallucination and None where nothing that is given decides;
-    `gold_labels` are those of its sentences where they are known. Items with one `group` share their texts: never put them
-    on both sides of a split."""
+    """A response with a gold label. `gold` is True for a hallucination and None if nothing given decides it;
+    `gold_labels` are those of its sentences, if known. Items of the same `group` share texts: never put them on both
+    sides of a split."""
 
     id: str
     group: str
@@ -70,8 +70,8 @@ class Item(Record):
 
 
 class Trajectory(Item):
-    """A detection of an item by a teacher. `hinted`: the teacher was shown the gold label. `invalid_calls` are tool calls
-    that were rejected or failed, `format_errors` turns that could not be read."""
+    """A teacher's detection of an item. `hinted` says that the teacher saw the gold label. `invalid_calls` counts tool
+    calls that were rejected or failed, `format_errors` turns that could not be read."""
 
     version: Literal[1] = VERSION
     teacher: str
@@ -87,8 +87,8 @@ class Trajectory(Item):
 
 
 def read(path: Path) -> Iterator[Trajectory]:
-    """The trajectories of a file, one at a time. Raises ConfigError naming the line that is none, or that a newer version
-    has written."""
+    """Yield the trajectories of a file. Raises ConfigError naming a line that is not one or that a newer version
+    wrote."""
     for number, row in enumerate(_rows(path), start=1):
         if row.get("version") != VERSION:
             raise ConfigError(
@@ -104,7 +104,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def parse(kind: type[_AnyRecord], row: Any, place: str) -> _AnyRecord:
-    """A record from JSON. Raises ConfigError with the place and the first field that is not as it should be."""
+    """Validate a record from JSON. Raises ConfigError with the place and the first invalid field."""
     try:
         return kind.model_validate(row)
     except ValidationError as error:
@@ -117,7 +117,7 @@ def line(record: Record) -> str:
 
 
 def write(path: Path, records: Iterable[Record]) -> int:
-    """Write a file anew; returns the number of its lines. Raises ConfigError where it cannot be written."""
+    """Replace a file with the records and return the number of lines. Raises ConfigError if it cannot be written."""
     from haluagent.models.weights.store import install
 
     unfinished = path.with_name(f".{path.name}.part")
@@ -135,7 +135,7 @@ def write(path: Path, records: Iterable[Record]) -> int:
 
 
 def branches(calls: Sequence[Call]) -> list[list[Call]]:
-    """The agent's turns of a trajectory, sentence by sentence, in order."""
+    """Group the agent's turns of a trajectory by sentence, in order."""
     found: dict[int | None, list[Call]] = {}
     for call in calls:
         if call.prompt == "agent":

@@ -1,4 +1,5 @@
-"""The lessons of all sources: the published files of some sets (`--data`), and a file of the user's own (`--items`)."""
+"""The training items of all sources: the published files of some sets (`--data`), and a file of the user's own
+(`--items`)."""
 
 import json
 import random
@@ -40,8 +41,8 @@ _TRANSLATE: dict[Language, str] = {"en": "Translate this into English: {}", "zh"
 
 
 def read_items(path: Path) -> list[Lesson]:
-    """The items of a file in the documented format. Raises ConfigError where there is none, naming a line that is none, whose
-    labels do not fit its response, or whose id stood before."""
+    """Return the items of a file in the documented format. Raises ConfigError if it has none, or naming a line that is
+    malformed, has labels that do not fit its response, or repeats an id."""
     lessons: dict[str, Lesson] = {}
     for place, row in _lines(path, "give a file of labelled items (docs/trajectories.md)"):
         lesson = parse(Lesson, row, place)
@@ -56,7 +57,7 @@ def read_items(path: Path) -> list[Lesson]:
 
 
 def _problem(lesson: Lesson) -> str:
-    """Why no trajectory of an item could ever be right; empty where one could."""
+    """Describe why no trajectory of an item could ever be right; empty if one could."""
     if not lesson.question.strip() or not lesson.response.strip():
         return "the question and the response must not be empty"
     labels, count = lesson.gold_labels, len(split(lesson.response))
@@ -72,11 +73,11 @@ def _problem(lesson: Lesson) -> str:
 def make(
     directory: Path, scale: float = 1.0, without: Sequence[str] = (), only: Sequence[str] = (), seed: int = SEED
 ) -> list[Lesson]:
-    """The lessons of the published files in a directory; the same for the same files, scale and seed.
+    """Return the items made from the published files in a directory; the same for the same files, scale and seed.
 
-    `without` leaves sources out, `only` all but those it names. Passages are taken from the end of the order whose beginning
-    calibration uses, so that what is calibrated was not taught. Raises ConfigError where a file is missing or cannot be read,
-    or a source is unknown.
+    `without` leaves sources out; `only` leaves out all others. Passages are taken from the end of an order of which
+    calibration uses the beginning, so that calibration never sees training data. Raises ConfigError if a file is
+    missing or cannot be read, or if a source is unknown.
     """
     if unknown := {*without, *only} - set(SIZES):
         raise ConfigError(f"no source is called {', '.join(sorted(unknown))}; known are {', '.join(SIZES)}")
@@ -114,7 +115,7 @@ def _about_problems(
     def make_them(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
         problems = [problem for problem in _rows(directory / file, read) if problem]
         problems.sort(key=lambda one: digest(f"{CALIBRATION_SEED}:{one.name}"), reverse=True)
-        if formulas:  # not those whose answers are taught as well
+        if formulas:  # skip those whose answers are in the training data as well
             taught = SIZES[file.removesuffix(".jsonl")] * 3
             return [arithmetic.formula_only(problem, chance) for problem in problems[taught : taught + size]]
         return [lesson for problem in problems[:size] for lesson in arithmetic.lessons(problem, chance)]
@@ -144,7 +145,7 @@ def _consistency(directory: Path, size: int, chance: random.Random) -> list[Less
 
 
 def _continued(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
-    """A passage's beginning, with a last sentence that goes together with it and one that does not."""
+    """Yield the beginning of a passage with a last sentence that is consistent with it, and with one that is not."""
     made = claims.consistency(passage, chance)
     if made is None or not made.before or len(split(made.before)) > 3:
         return
@@ -184,7 +185,7 @@ def _code(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
 
 
 def _roles(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
-    """Texts of a line, written for this, with two names or numbers and a question for each."""
+    """Return items from short texts written for this purpose, with two names or numbers and a question on each."""
     known = passages.roles("haluagent.train.trajectories")
     made: list[Lesson] = []
     for language in passages.LANGUAGES:
@@ -194,7 +195,7 @@ def _roles(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
 
 
 def _translations(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
-    """Sentences written for this, with two right translations and one that says something else."""
+    """Return sentences written for this purpose, each with two right translations and one that says something else."""
     made: list[Lesson] = []
     for number, row in enumerate(packaged.rows("haluagent.train.trajectories", "translations.jsonl")):
         language = row["to"]
@@ -211,7 +212,8 @@ def _translations(directory: Path, size: int, chance: random.Random) -> list[Les
 
 
 def _rows(path: Path, read: Callable[[dict[str, Any], int], _Read]) -> Iterator[_Read]:
-    """What `read` makes of each row and its number, from 1. Raises ConfigError naming the line that it cannot read."""
+    """Yield the result of `read` for each row and its number, counted from 1. Raises ConfigError naming a line that it
+    cannot read."""
     for number, (place, row) in enumerate(
         _lines(path, "say with --data where the published files of the sets are"), start=1
     ):
@@ -222,7 +224,8 @@ def _rows(path: Path, read: Callable[[dict[str, Any], int], _Read]) -> Iterator[
 
 
 def _lines(path: Path, advice: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The JSON objects of a file, each with its place. Raises ConfigError where it does not exist or a line is none."""
+    """Yield the JSON objects of a file, each with its place. Raises ConfigError if the file does not exist or a line is
+    not a JSON object."""
     if not path.is_file():
         raise ConfigError(f"{path} does not exist: {advice}")
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):

@@ -1,4 +1,5 @@
-"""What is in a file of trajectories: counts as in the paper's Table 2, and whether something trivial tells the labels."""
+"""Statistics of a trajectory file: counts as in the paper's Table 2, and whether something trivial predicts the
+labels."""
 
 import random
 from collections import Counter, defaultdict
@@ -13,8 +14,8 @@ SMOOTHING = 1.0
 
 
 def table(trajectories: Sequence[Trajectory], filtered: Filtered) -> str:
-    """Counts by source as a Markdown table: trajectories, what each filter removes, what is kept, with its labels and
-    calls."""
+    """Return counts by source as a Markdown table: trajectories, what each filter removes, what is kept, and its labels
+    and calls."""
     lines = [
         f"| source | language | trajectories | {' | '.join(f'removed: {name}' for name in FILTERS)} | kept | hallucination | right | "
         "undecided | hinted | calls that are taught |",
@@ -45,9 +46,9 @@ def _row(source: str, trajectories: Sequence[Trajectory], filtered: Filtered) ->
 
 
 def shortcuts(trajectories: Sequence[Trajectory], seed: int = 0) -> dict[str, float]:
-    """The balanced accuracy in percent of telling hallucinations by the response's length alone, by its words alone (naive
-    Bayes), and by language and source alone, cross-validated over groups. 50 is chance; much above, a model can learn that
-    instead of checking."""
+    """Return the balanced accuracy, in percent, of predicting hallucinations from the response's length alone, from its
+    words alone (naive Bayes), and from language and source alone, cross-validated over groups. 50 is chance; if it is
+    much higher, a model can learn the shortcut instead of checking."""
     labelled = [one for one in trajectories if one.gold is not None]
     groups = sorted({one.group for one in labelled})
     random.Random(seed).shuffle(groups)
@@ -71,7 +72,7 @@ def shortcuts(trajectories: Sequence[Trajectory], seed: int = 0) -> dict[str, fl
 
 
 def _by_length(known: Sequence[Trajectory]) -> Callable[[Trajectory], bool]:
-    """The best threshold on the number of characters, in the better direction."""
+    """Fit the best threshold on the number of characters, in the better direction."""
     sizes = sorted({len(one.response) for one in known})
     best = (0.0, 0, True)
     wrong, right = ([len(one.response) for one in known if one.gold is side] for side in (True, False))
@@ -84,7 +85,7 @@ def _by_length(known: Sequence[Trajectory]) -> Callable[[Trajectory], bool]:
 
 
 def _by_words(known: Sequence[Trajectory]) -> Callable[[Trajectory], bool]:
-    """Naive Bayes over the set of words (McCallum and Nigam 1998)."""
+    """Fit naive Bayes to the set of words (McCallum and Nigam 1998)."""
     import math
 
     counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
@@ -105,7 +106,7 @@ def _by_words(known: Sequence[Trajectory]) -> Callable[[Trajectory], bool]:
 
 
 def _by_source(known: Sequence[Trajectory]) -> Callable[[Trajectory], bool]:
-    """The more frequent label of the source and language."""
+    """Predict the more frequent label of the source and language."""
     seen: defaultdict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
     for one in known:
         if one.gold is not None:
