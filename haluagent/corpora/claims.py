@@ -1,4 +1,4 @@
-"""Claims made in twos from a passage: a right one and a wrong one of the same form."""
+"""Make pairs of claims from a passage: a right one and a wrong one of the same form."""
 
 import random
 import re
@@ -10,14 +10,14 @@ from haluagent.corpora.passages import Asked, Passage, Search
 from haluagent.text.segment import split
 from haluagent.types import Language
 
-LONGEST: dict[Language, int] = {"en": 12, "zh": 30}  # words, or characters, of an answer
-SHORT = 5  # words of a published wrong answer that is no sentence
+LONGEST: dict[Language, int] = {"en": 12, "zh": 30}  # the maximum length of an answer, in words or characters
+SHORT = 5  # the maximum words of a published wrong answer that is not a sentence
 _GAP: dict[Language, str] = {"en": " ", "zh": ""}
 _SENTENCE: dict[Language, str] = {"en": "The answer is {}.", "zh": "答案是{}。"}
 
 
 class Two(NamedTuple):
-    """A right and a wrong claim, with what they are compared with; see `Pair`."""
+    """A right and a wrong claim, with the text they are compared with; see `Pair`."""
 
     kind: str
     question: str
@@ -28,7 +28,8 @@ class Two(NamedTuple):
 
 
 def answer(passage: Passage, chance: random.Random) -> Two | None:
-    """Answers to a question: both bare, or both made a sentence in the same way. None where none can be made."""
+    """Return two answers to a question, both bare or both phrased as a sentence in the same way. None if none can be
+    made."""
     made = _answers(passage, chance)
     if made is None:
         return None
@@ -42,14 +43,15 @@ def answer(passage: Passage, chance: random.Random) -> Two | None:
 
 
 def statement(passage: Passage, chance: random.Random) -> Two | None:
-    """Sentences of a longer response: the passage says the one in other words, and something else than the other."""
+    """Return two sentences of a longer response: the passage says the right one in other words and contradicts the
+    wrong one."""
     made = _statements(passage, chance)
     return made and made[0]._replace(reference=passage.text, before=split(passage.text)[0].text)
 
 
 def search(passage: Passage, index: Search, chance: random.Random) -> Two | None:
-    """A right and a wrong claim beside a text of the same topic that decides neither: the passage without what it says
-    about the claim, or the passage that a search for the claim finds in its place."""
+    """Return a right and a wrong claim with a text on the same topic that decides neither: the passage without the part
+    about the claim, or the passage that a search for the claim finds instead."""
     if chance.random() < 0.5 and (made := _statements(passage, chance)):
         two, said = made
         use = "statement"
@@ -67,7 +69,8 @@ def search(passage: Passage, index: Search, chance: random.Random) -> Two | None
 
 
 def consistency(passage: Passage, chance: random.Random) -> Two | None:
-    """What may follow in a response after the passage or its beginning, and what is at odds with that."""
+    """Return a sentence that may follow the passage or its beginning in a response, and one that is inconsistent with
+    it."""
     if chance.random() < 0.5:
         made = _statements(passage, chance)
         return made and made[0]._replace(kind="restated", before=passage.text)
@@ -76,7 +79,7 @@ def consistency(passage: Passage, chance: random.Random) -> Two | None:
         return None
     cut = chance.randrange(1, len(sentences) - 1)
     right = sentences[cut]
-    if chance.random() < 0.5:  # what is new may be wrong: it still goes together with what was said
+    if chance.random() < 0.5:  # a new statement may be wrong and still be consistent with the text before it
         right = altered(right, passage, chance) or right
     for one in chance.sample(sentences[:cut], cut):
         if wrong := altered(one, passage, chance):
@@ -87,7 +90,7 @@ def consistency(passage: Passage, chance: random.Random) -> Two | None:
 
 
 def premise(problem: Passage, chance: random.Random) -> Two | None:
-    """A premise of a problem, repeated as it is or with another number; compared with the question."""
+    """Return a premise of a problem, repeated as it is and with another number; it is compared with the question."""
     clauses = [item.text for item in split(problem.text)[:-1]]
     if problem.language == "zh":
         clauses = [
@@ -101,14 +104,14 @@ def premise(problem: Passage, chance: random.Random) -> Two | None:
 
 
 def _answers(passage: Passage, chance: random.Random) -> tuple[str, str, str] | None:
-    """A question with its right answer and a wrong one."""
+    """Return a question with its right answer and a wrong one."""
     found = (answers_to(asked, passage, chance) for asked in chance.sample(passage.asked, len(passage.asked)))
     return next(filter(None, found), None)
 
 
 def answers_to(asked: Asked, passage: Passage, chance: random.Random) -> tuple[str, str, str] | None:
-    """The question with its right answer and a wrong one of the same kind, neither of which holds the other: another
-    question's answer, a published one, or the same with another number or name."""
+    """Return the question with its right answer and a wrong one of the same kind, neither of which contains the other.
+    The wrong one is another question's answer, a published one, or the right one with another number or name."""
     right, language = asked.right.strip().rstrip(".。"), passage.language
     kind = perturbations.asks(asked.question)
     wrong = [
@@ -138,8 +141,9 @@ def _stated(question: str, answers: Sequence[str], language: Language) -> tuple[
 
 
 def _statements(passage: Passage, chance: random.Random) -> tuple[Two, str] | None:
-    """A question's answers put as statements, or a sentence that was shortened and one of its words replaced; and what
-    the passage says about it: the answer, or the sentence."""
+    """Return two claims, and the part of the passage about them. The claims are a question's answers phrased as
+    statements (the part is the right answer), or a shortened sentence and the same with a word replaced (the part is
+    the sentence)."""
     for asked in chance.sample(passage.asked, len(passage.asked)):
         found = answers_to(asked, passage, chance)
         stated = _stated(asked.question, found[1:], passage.language) if found else None
@@ -155,7 +159,7 @@ def _statements(passage: Passage, chance: random.Random) -> tuple[Two, str] | No
 
 
 def altered(sentence: str, passage: Passage, chance: random.Random) -> str | None:
-    """The sentence with a number, a name or an answer replaced by another of the passage."""
+    """Return the sentence with a number, a name or an answer replaced by another one from the passage."""
     if passage.language == "en":
         edits = chance.sample([perturbations.replace_number, perturbations.replace_name], 2)
         return next(filter(None, [edit(sentence, passage.text, chance) for edit in edits]), None)
@@ -167,7 +171,8 @@ def altered(sentence: str, passage: Passage, chance: random.Random) -> str | Non
 
 
 def without(passage: Passage, said: str) -> str | None:
-    """The text without the sentences that hold an answer, or that it holds; None where less than a third is left."""
+    """Return the text without the sentences that contain `said` or are contained in it; None if less than a third is
+    left."""
     kept = [item.text for item in split(passage.text) if said not in item.text and item.text not in said]
     rest = _GAP[passage.language].join(kept)
     return rest if len(rest) > len(passage.text) / 3 else None

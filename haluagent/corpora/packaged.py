@@ -1,4 +1,4 @@
-"""The JSON lines that come with the package: items that were written for it."""
+"""Read the JSON Lines files that ship with the package."""
 
 import json
 from importlib.resources import files
@@ -6,5 +6,5 @@ from typing import Any
 
 
 def rows(package: str, name: str) -> list[dict[str, Any]]:
-    """The objects of a file of a package, in its order."""
+    """Return the objects in a file of a package, in order."""
     return [json.loads(line) for line in files(package).joinpath(name).read_text(encoding="utf-8").splitlines()]

@@ -1,8 +1,8 @@
-"""Labelled pairs of a claim and a text, made from published questions and answers: what `match` is calibrated on.
+"""Labelled pairs of a claim and a text, made from published questions and answers, for the calibration of `match`.
 
-CMRC 2018 (Cui et al. 2019) gives Chinese passages with questions and answers, the generated part of HaluEval-QA (Li et
-al. 2023) English ones; Ape210K and GSM8K give problems whose premises a solution repeats. Right and wrong claims are
-made in twos of one form, so that neither length nor wording tells them apart.
+CMRC 2018 (Cui et al. 2019) provides Chinese passages with questions and answers, the generated part of HaluEval-QA (Li
+et al. 2023) English ones; Ape210K and GSM8K provide problems whose premises a solution repeats. Right and wrong claims
+are made in pairs of one form, so that neither length nor wording gives the label away.
 """
 
 import hashlib
@@ -20,16 +20,18 @@ from haluagent.types import Language, Record
 SEED = 2018
 
 Use = Literal["answer", "statement", "consistency", "search", "results", "reasons", "relevance", "authentic"]
-USES: tuple[Use, ...] = ("answer", "statement", "consistency", "search")  # of published passages
+USES: tuple[Use, ...] = ("answer", "statement", "consistency", "search")  # those made from published passages
 
 
 class Pair(Record):
     """A claim, and the text that it is compared with.
 
-    `group` names the passage that it was made from. `reference` is the text; where it is empty (`consistency`) that
-    is `before`, the response before the claim, or else the question. `wrong` says that the claim is at odds with its
-    passage. In the use `search` the reference is another text of the same topic, and decides nothing; in `results` it
-    is what a tool returned, as `runs.evidence` reads it; `reasons` are pairs that are judged after reasons;
+    `group` names the passage that the claim was made from. The text is `reference`; if that is empty (in
+    `consistency`), it is `before`, the part of the response before the claim, or else the question. `wrong` says that
+    the claim is inconsistent with its passage.
+
+    In the use `search`, the reference is another text on the same topic and decides nothing; in `results`, it is the
+    result of a tool, as `runs.evidence` reads it; `reasons` are pairs judged after the model wrote its reasons;
     `relevance` and `authentic` are about tool calls (`tool_pairs`). A passage with all of its pairs is in `half` 0 or
     1, so that one half can test what was fitted to the other.
     """
@@ -48,10 +50,10 @@ class Pair(Record):
 
 
 def make(directory: Path, limit: int = 48, seed: int = SEED) -> list[Pair]:
-    """At most `limit` pairs for each use and language, half of them wrong; the same ones for the same files.
+    """Return at most `limit` pairs for each use and language, half of them wrong; the same ones for the same files.
 
-    The pairs of one passage come in a row, so that an engine with a prefix cache reads it once. A greater limit adds
-    pairs and changes none. Raises ConfigError where a file is missing or cannot be read.
+    The pairs of a passage are adjacent, so that an engine with a prefix cache reads it once. A greater limit adds pairs
+    without changing the others. Raises ConfigError if a file is missing or cannot be read.
     """
     pairs: list[Pair] = []
     for language in passages.LANGUAGES:
@@ -64,7 +66,7 @@ def make(directory: Path, limit: int = 48, seed: int = SEED) -> list[Pair]:
 
 
 def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, int]) -> Iterator[Pair]:
-    """Pairs of the passages in turn, at most so many for each use."""
+    """Yield the pairs of the passages in order, at most `most` of them for each use."""
     count: Counter[Use] = Counter()
     for number, passage in enumerate(known):
         for pair in _of(passage, index, random.Random(f"{seed}:{passage.name}"), number % 2):
@@ -76,8 +78,8 @@ def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, in
 
 
 def short(seed: int = SEED) -> Iterator[Pair]:
-    """Answers beside texts of a line, written for this (`roles.jsonl`): the answer to one question about a text is wrong
-    for the other. Without them the curves lean to what holds beside long passages."""
+    """Yield pairs with short texts written for this purpose (`roles.jsonl`): the answer to one question about a text is
+    wrong for the other. Without them, the curves are biased towards long passages."""
     for number, passage in enumerate(passages.roles("haluagent.corpora")):
         for place, asked in enumerate(passage.asked):
             name = f"{passage.name}:{place}"
@@ -87,7 +89,7 @@ def short(seed: int = SEED) -> Iterator[Pair]:
 
 
 def reasoned(known: Sequence[Pair], limit: int) -> list[Pair]:
-    """At most `limit` of the pairs for each language that a document decides, to be judged after reasons."""
+    """Return at most `limit` of the pairs that a document decides for each language, to be judged after reasons."""
     found: list[Pair] = []
     for language in passages.LANGUAGES:
         own = [pair for pair in known if pair.language == language and pair.use == "answer"][:limit]
@@ -100,7 +102,7 @@ def digest(name: str) -> bytes:
 
 
 def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> Iterator[Pair]:
-    """The pairs made from one passage: for each use a right claim and a wrong one, or none."""
+    """Yield the pairs made from one passage: for each use, a right claim and a wrong one, or none."""
     made: dict[Use, Two | None]
     if passage.problem:
         made = {"consistency": claims.premise(passage, chance)}

@@ -19,7 +19,7 @@ _GLUED = re.compile(r"(?<=[a-z0-9)\"])\.(?=[A-Z\"])")  # HaluEval's paragraphs a
 
 
 class Asked(Record):
-    """A question with its right answer, and a wrong one where the set gives one."""
+    """A question with its right answer, and with a wrong one if the set provides it."""
 
     question: str
     right: str
@@ -27,7 +27,7 @@ class Asked(Record):
 
 
 class Passage(Record):
-    """A text and the questions it answers; a word problem's text is the question itself, and `asked` is empty."""
+    """A text and the questions it answers. For a word problem, the text is the question itself and `asked` is empty."""
 
     name: str
     language: Language
@@ -40,8 +40,8 @@ class Passage(Record):
 
 
 def load(directory: Path, language: Language) -> list[Passage]:
-    """The passages of a language that are short enough, in the order of the files. Raises ConfigError naming the file,
-    or the line in it, that cannot be read."""
+    """Return the passages of a language that are short enough, in file order. Raises ConfigError naming the file, or
+    the line in it, that cannot be read."""
     passages = []
     for file, read in _READERS[language].items():
         names: dict[str, str] = {}
@@ -58,7 +58,8 @@ def load(directory: Path, language: Language) -> list[Passage]:
 
 
 def roles(package: str) -> list[Passage]:
-    """The texts of a line in a package's `roles.jsonl`, each with two questions: the answer to one is wrong for the other."""
+    """Return the short texts in a package's `roles.jsonl`, each with two questions: the answer to one is wrong for the
+    other."""
     found = []
     for number, row in enumerate(packaged.rows(package, "roles.jsonl")):
         (first, right), (second, other) = row["asked"]
@@ -68,7 +69,8 @@ def roles(package: str) -> list[Passage]:
 
 
 class Search:
-    """The passage that shares most words with a query, rare words counting more, as an index of them would find it."""
+    """A minimal search index: it finds the passage that shares the most words with a query, weighting rare words
+    higher."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self._known = [(passage, words(passage.text)) for passage in passages if not passage.problem]
@@ -76,7 +78,8 @@ class Search:
         self._weight = {word: math.log(1 + len(self._known) / count) for word, count in frequency.items()}
 
     def best(self, query: str, without: Sequence[str]) -> Passage | None:
-        """The best passage that holds none of the texts `without`; None where none shares a word with the query."""
+        """Return the best passage that contains none of the texts `without`; None if none shares a word with the
+        query."""
         wanted = words(query)
         scored = ((sum(self._weight[word] for word in wanted & found), passage) for passage, found in self._known)
         fitting = ((score, passage) for score, passage in scored if not any(text in passage.text for text in without))

@@ -1,4 +1,5 @@
-"""Statements made from questions and answers, and made wrong: a number, a name or an answer replaced by another."""
+"""Make statements from questions and answers, and perturb them: replace a number, a name or an answer with another
+one."""
 
 import random
 import re
@@ -38,12 +39,12 @@ _ASKS_ZH: dict[str, re.Pattern[str]] = {
     "what": re.compile(r"什么(?=[？?]|$)"),
 }
 _NOT_ASKED = re.compile(r"为什么|为何|怎么|怎样|如何|是否|什么样|哪些|哪几")
-_LONGEST_ZH, _LONGEST_EN = 16, 6  # characters and words of an answer that can stand in a sentence
+_LONGEST_ZH, _LONGEST_EN = 16, 6  # the maximum characters and words of an answer within a sentence
 
 
 def statement(question: str, answer: str, language: str) -> str | None:
-    """The answer put into the words of its question, as a sentence; None where the question has no form that allows
-    it. The same words are there for whatever answer."""
+    """Return the answer as a sentence in the words of its question; None if the form of the question does not allow it.
+    The words around the answer do not depend on it."""
     return _statement_zh(question, answer) if language == "zh" else _statement_en(question, answer)
 
 
@@ -60,7 +61,7 @@ def _statement_en(question: str, answer: str) -> str | None:
 
 
 def asks(question: str) -> str | None:
-    """What a Chinese question asks for (who, when, where, count, which, what); None where that is not clear."""
+    """Return what a Chinese question asks for (who, when, where, count, which, what); None if that is unclear."""
     if _NOT_ASKED.search(question):
         return None
     found = [(kind, match) for kind, pattern in _ASKS_ZH.items() for match in pattern.finditer(question)]
@@ -82,8 +83,8 @@ def _statement_zh(question: str, answer: str) -> str | None:
 
 
 def shortened(sentence: str) -> str | None:
-    """An English sentence without its asides and its last clause: said by it, but not word for word. None where what
-    is left is no sentence or is all of it."""
+    """Return an English sentence without its asides and its last clause: entailed by the original, but not word for
+    word. None if the rest is not a sentence or is identical."""
     plain = _ASIDE.sub("", sentence).strip()
     short = _TAIL.sub("", plain, count=1).rstrip(" .,;:")
     if plain[:1].islower() or len(short.split()) < 6 or not _VERB.search(short) or f"{short}." == sentence:
@@ -92,7 +93,7 @@ def shortened(sentence: str) -> str | None:
 
 
 def names(text: str) -> list[str]:
-    """The names in an English text, in order, each once."""
+    """Return the distinct names in an English text, in order."""
     found = []
     for name in _NAME.findall(text):
         words = name.split()
@@ -104,7 +105,8 @@ def names(text: str) -> list[str]:
 
 
 def another_name(name: str, text: str, chance: random.Random) -> str | None:
-    """A name of the text that shares no word with `name`, with as many words if there is one; None where there is none."""
+    """Return a name from the text that shares no word with `name`, preferably with as many words; None if there is
+    none."""
     own = set(re.findall(r"\w{2,}", name.lower()))
     others = [other for other in names(text) if not own & set(re.findall(r"\w{2,}", other.lower()))]
     alike = [other for other in others if len(other.split()) == len(name.split())]
@@ -112,7 +114,7 @@ def another_name(name: str, text: str, chance: random.Random) -> str | None:
 
 
 def replace_name(sentence: str, text: str, chance: random.Random) -> str | None:
-    """The sentence with one of its names replaced by another name of the text; None where that cannot be done."""
+    """Return the sentence with one of its names replaced by another name from the text; None if that is impossible."""
     own = names(sentence)
     for name in chance.sample(own, len(own)):
         others = "\n".join(other for other in names(text) if other not in sentence)
@@ -123,8 +125,8 @@ def replace_name(sentence: str, text: str, chance: random.Random) -> str | None:
 
 
 def replace_number(sentence: str, text: str, chance: random.Random) -> str | None:
-    """The sentence with one of its numbers replaced: by another number of the text that is as long, else by one near it
-    that the text does not have. None where the sentence has no number."""
+    """Return the sentence with one of its numbers replaced, either by a number of the same length from the text or by a
+    nearby number that is not in the text. None if the sentence has no number."""
     found = list(_NUMBER.finditer(sentence))
     if not found:
         return None

@@ -1,7 +1,8 @@
-"""Labelled pairs of a claim and what a tool returned, made for this: what the curves for `results` are fitted to.
+"""Labelled pairs of a claim and a tool result, made to fit the curves for `results`.
 
-Every kind of result has claims in twos of one form, one of them wrong, so that neither length nor wording tells them apart.
-They are read as a run is: the JSON in lines, and below it what the claims derive from it (`runs.ground`).
+Each kind of result has claims in pairs of one form, one of them wrong, so that neither length nor wording gives the
+label away. Results are presented as in the check of a run: the JSON as lines, followed by what the claims derive from
+it (`runs.ground`).
 """
 
 import json
@@ -24,7 +25,7 @@ _KINDS: dict[Language, tuple[Callable[[random.Random], Looked], ...]] = {
 
 
 def make(seed: int = SEED) -> list[Pair]:
-    """All pairs, those of one result in a row; the same ones for the same seed."""
+    """Return all pairs, those of one result adjacent; the same ones for the same seed."""
     return [
         pair
         for language, kinds in _KINDS.items()
@@ -34,7 +35,8 @@ def make(seed: int = SEED) -> list[Pair]:
 
 
 def _of(kind: Callable[[random.Random], Looked], language: Language, number: int, seed: int) -> Iterator[Pair]:
-    """The pairs of one result; with the next half of the kinds what was fitted to the others is tested."""
+    """Yield the pairs of one result. Kinds alternate between the halves, so that one half tests what was fitted to the
+    other."""
     name = f"results:{language}:{kind.__name__}"
     looked = kind(random.Random(f"{seed}:{name}"))
     result = looked.result if isinstance(looked.result, str) else json.dumps(looked.result, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""English tool results, each with claims about them in twos: what a result says, and the same made wrong."""
+"""English tool results with pairs of claims about them: one that the result supports, and the same made wrong."""
 
 import random
 from collections.abc import Callable
@@ -8,7 +8,7 @@ Two = tuple[str, str]  # right, wrong
 
 
 class Looked(NamedTuple):
-    """A call of a tool, what it returned, and what can be said of that."""
+    """A tool call, its result, and pairs of claims about the result."""
 
     tool: str
     arguments: dict[str, Any]

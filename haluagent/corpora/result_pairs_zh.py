@@ -1,4 +1,4 @@
-"""Chinese tool results, each with claims about them in twos: what a result says, and the same made wrong."""
+"""Chinese tool results with pairs of claims about them: one that the result supports, and the same made wrong."""
 
 import random
 from collections.abc import Callable

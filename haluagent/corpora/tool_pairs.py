@@ -1,5 +1,8 @@
-"""Labelled questions about tool calls, written for this: whether a tool has to do with a request, and whether values that do not stand
-in a text word for word still come from it. What the wordings `relevance` and `authentic` of a calibration are fitted to."""
+"""Labelled pairs about tool calls, written to fit the wordings `relevance` and `authentic` of a calibration.
+
+They ask whether a tool is relevant to a request, and whether values that are not in a text word for word still come
+from it.
+"""
 
 from collections.abc import Iterator
 
@@ -108,7 +111,7 @@ _VALUES: dict[Language, tuple[tuple[str, dict[str, str], dict[str, str]], ...]] 
 
 
 def make() -> list[Pair]:
-    """All pairs, half of them wrong; those of one text in a row."""
+    """Return all pairs, half of them wrong, with those of one text adjacent."""
     return [pair for language in _REQUESTS for pair in (*_relevance(language), *_authentic(language))]
 
 

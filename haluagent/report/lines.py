@@ -1,7 +1,7 @@
 """A detection as a person reads it: `plain()` for files and pipes, `styled()` for a terminal (rich).
 
-Both come from the same `Line`s. A line is made of parts, each a style and a text; the texts are never parsed as
-markup, and they are cleaned when the line is made, so nothing in a response can recolour or rewrite the screen.
+Both are made from the same `Line`s. A line consists of parts, each with a style and a text. The texts are never parsed
+as markup and are cleaned when the line is made, so nothing in a response can recolour or rewrite the screen.
 """
 
 import math
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 QUOTE_CHARACTERS = 300
-# What would colour the text, move the cursor or set the window's title.
+# Sequences that colour the text, move the cursor or set the window's title.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # commands to the terminal, up to their end
@@ -28,15 +28,15 @@ _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
-    """`text` on one line, without escape sequences, control characters and changes of reading direction."""
+    """Return `text` on one line, without escape sequences, control characters and changes of reading direction."""
     text = _DIRECTION.sub("", _ESCAPES.sub("", text)).encode("utf-8", "replace").decode("utf-8")
-    # White space last: line ends and tabs are control characters too, and those must leave a space.
+    # White space comes last: line ends and tabs are control characters too, but must leave a space.
     text = "".join(character for character in text if character.isspace() or unicodedata.category(character) != "Cc")
     return re.sub(r"\s+", " ", text)
 
 
 class Line:
-    """One line of output: an indent in columns, and parts `(style, text)` in the order they are read."""
+    """One line of output: an indent in columns, and parts `(style, text)` in reading order."""
 
     def __init__(self, *parts: tuple[str, str], indent: int = 0) -> None:
         self.indent = indent
@@ -46,7 +46,7 @@ class Line:
         return " " * self.indent + "".join(text for _, text in self.parts).rstrip()
 
     def styled(self) -> "Text":
-        """The parts as rich text, without the indent (which also holds for the lines it is wrapped into)."""
+        """Return the parts as rich text, without the indent, which the caller also applies to wrapped lines."""
         from rich.text import Text
 
         return Text.assemble(*((text, style) for style, text in self.parts))
@@ -57,7 +57,7 @@ def plain(detection: Detection) -> str:
 
 
 def report_lines(detection: Detection) -> Iterator[Line]:
-    """The whole report: the verdict, each sentence with what is known about it, and what it took."""
+    """Yield the whole report: the verdict, each sentence with its evidence, the warnings, and the cost."""
     yield verdict_line(detection)
     for entry in detection.sentences:
         yield from entry_lines(entry, detection.language)
@@ -88,7 +88,7 @@ def verdict_line(detection: Detection) -> Line:
 
 
 def entry_lines(entry: MemoryEntry, language: Language) -> Iterator[Line]:
-    """A sentence with its mark, and everything that speaks for its label."""
+    """Yield a sentence with its mark, and everything that supports its label."""
     words, style = WORDS[language], STYLES[entry.label]
     sentence = entry.sentence
     text = words["whole"] if sentence.index == 0 else sentence.text
@@ -111,14 +111,14 @@ def entry_lines(entry: MemoryEntry, language: Language) -> Iterator[Line]:
 
 
 def before_text(revision: Revision, language: Language) -> str:
-    """The label before reflection, with its reason where it had one."""
+    """Describe the label before reflection, with its reason if it had one."""
     words = WORDS[language]
     because = words["because"].format(text=revision.reason) if revision.reason else ""
     return words["revised"].format(label=LABELS[language][revision.label]) + because
 
 
 def evidence_text(evidence: Evidence, tool: str | None, language: Language) -> str:
-    """Where it is from, what it says, and the tool that found it where that is not the source itself."""
+    """Return the source and the text of the evidence, with the tool that found it if that is not the source."""
     words = WORDS[language]
     source = evidence.source
     if evidence.span is not None:
@@ -130,7 +130,7 @@ def evidence_text(evidence: Evidence, tool: str | None, language: Language) -> s
 
 
 def _quote(text: str, language: Language) -> str:
-    """A long quotation is shortened, and says by how much; `--json` has it whole."""
+    """Shorten a long quotation and say by how much; `--json` has all of it."""
     text = clean(text).strip()
     if len(text) <= QUOTE_CHARACTERS:
         return text
@@ -149,11 +149,11 @@ def usage_text(usage: Usage, language: Language) -> str:
 
 
 def _warning_lines(detection: Detection) -> Iterator[Line]:
-    """What the reader must know before trusting the labels."""
+    """Yield what readers must know before they trust the labels."""
     words = WORDS[detection.language]
     for name, share in (("response", detection.coverage.response), ("reference", detection.coverage.reference)):
         if share is not None and share < 1:
-            # Rounded down: 99.6 % read is not all of it.
+            # Rounded down: 99.6 % must not be shown as all of it.
             yield Line(("yellow", words[f"covered_{name}"].format(percent=math.floor(share * 100))))
     for step in detection.steps:
         if step.rejected and step.call is not None:

@@ -1,4 +1,4 @@
-"""The steps of a detection as lines, in the format the model reads and writes them."""
+"""The steps of a detection as lines, in the format that the model reads and writes."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,13 @@ from haluagent.types import Language, MemoryEntry, Step
 
 
 def starting_line(language: Language) -> Line:
-    """Shown before the first event, which waits for the model (and, the first time, for its weights)."""
+    """Return the line shown before the first event, which waits for the model (and, the first time, for its
+    weights)."""
     return Line(("dim", WORDS[language]["model_starting"]))
 
 
 def event_lines(event: Event, language: Language, evidence: bool = False) -> Iterator[Line]:
-    """What a reader sees when `event` arrives; with `evidence`, a verdict brings its evidence along."""
+    """Yield the lines for an event; with `evidence`, those of a verdict include its evidence."""
     match event:
         case Found(sentence=sentence):
             found = WORDS[language]["found_sentence"]
@@ -36,7 +37,7 @@ def event_lines(event: Event, language: Language, evidence: bool = False) -> Ite
 
 
 def step_lines(step: Step, language: Language) -> Iterator[Line]:
-    """A recorded step, as it was when it arrived."""
+    """Yield the lines of a recorded step, as they were when it arrived."""
     yield from event_lines(Thought(sentence=step.sentence, text=step.thought), language)
     if step.call is not None:
         yield from event_lines(Action(sentence=step.sentence, call=step.call), language)

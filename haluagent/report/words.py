@@ -1,8 +1,8 @@
-"""The words of the report, in both languages. Every table has the same keys in each."""
+"""The wording of the report in both languages. The tables have the same keys in each language."""
 
 from haluagent.types import Label, Language, Stop
 
-# Told apart by shape, so that a report without colour says as much.
+# The marks differ in shape, so that a report without colour says as much.
 MARKS: dict[Label, str] = {"contradicted": "✗", "supported": "✓", "unverified": "?", "no_claim": "·"}
 STYLES: dict[Label, str] = {
     "contradicted": "bold red",
