@@ -1,7 +1,7 @@
-"""pytest: `assert_faithful` and `assert_no_hallucination`, to import or as fixtures of these names.
+"""A pytest plugin: `assert_faithful` and `assert_no_hallucination`, to import or to use as fixtures of these names.
 
-The fixture `haluagent_agent` makes one agent for the session when it is first needed; a `conftest.py` with a fixture of that
-name chooses another.
+The fixture `haluagent_agent` creates one agent per session when it is first needed; a `conftest.py` with a fixture of
+that name can provide another.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pytest
 
-if TYPE_CHECKING:  # pytest loads this file in every run: nothing else is imported before it is used
+if TYPE_CHECKING:  # pytest loads this file in every run, so everything else is imported on use
     from haluagent.agent import HaluAgent
     from haluagent.checks.faithfulness.records import Faithfulness, Mode
     from haluagent.types import Detection
@@ -20,7 +20,7 @@ OnError = Literal["fail", "skip", "pass"]
 Undecided = Literal["fail", "pass"]
 T = TypeVar("T")
 
-_running: list[pytest.Item] = []  # the test that is run, and around it those whose subject is pytest itself
+_running: list[pytest.Item] = []  # the running test, preceded by tests that run pytest themselves
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,8 +44,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def haluagent_agent(request: pytest.FixtureRequest) -> "Iterator[HaluAgent]":
-    """The agent of the session: the model of the command line, of the ini file, or else of the environment, as
-    `haluagent.models.resolve` finds it. Its engine is loaded by the first check."""
+    """Return the agent of the session. Its model comes from the command line, the ini file or the environment, as
+    `haluagent.models.resolve` finds it. The engine is loaded by the first check."""
     from haluagent.agent import HaluAgent
 
     config = request.config
@@ -58,13 +58,13 @@ def haluagent_agent(request: pytest.FixtureRequest) -> "Iterator[HaluAgent]":
 
 @pytest.fixture(name="assert_faithful")
 def _assert_faithful() -> "Callable[..., None]":
-    """The function `assert_faithful`."""
+    """Return the function `assert_faithful`."""
     return assert_faithful
 
 
 @pytest.fixture(name="assert_no_hallucination")
 def _assert_no_hallucination() -> "Callable[..., None]":
-    """The function `assert_no_hallucination`."""
+    """Return the function `assert_no_hallucination`."""
     return assert_no_hallucination
 
 
@@ -78,11 +78,12 @@ def assert_faithful(
     on_error: OnError = "fail",
     agent: "HaluAgent | None" = None,
 ) -> None:
-    """Fails unless the answer says nothing that the documents do not say, and nothing against them.
+    """Fail unless the answer is faithful to the documents: nothing beyond them, and nothing against them.
 
-    It fails where the score, the probability in [0, 1] that it does, is above `threshold`. Where the model fails or
-    comes to no verdict the test fails, or is skipped, or passes, as `on_error` says. `agent` is that of the session where none
-    is given. Raises ConfigError where there is nothing to check or no model to check with, whatever `on_error` says.
+    The test fails if the score, the probability in [0, 1] that the answer is unfaithful, is above `threshold`. If the
+    model fails or reaches no verdict, the test fails, is skipped, or passes, as `on_error` says. `agent` defaults to
+    that of the session. Raises ConfigError if there is nothing to check or no model to check with, whatever `on_error`
+    says.
     """
     __tracebackhide__ = True
     from haluagent.checks.faithfulness.check import check
@@ -110,11 +111,11 @@ def assert_no_hallucination(
     undecided: Undecided = "fail",
     agent: "HaluAgent | None" = None,
 ) -> None:
-    """Fails where a sentence of the response is contradicted, or, with a threshold, where the score is above it.
+    """Fail if a sentence of the response is contradicted or, with a threshold, if the score is above it.
 
-    Where a claim could not be checked and none is contradicted the test fails, unless `undecided` is "pass". Where the model
-    fails it fails, or is skipped, or passes, as `on_error` says. `agent` is that of the session where none is given. Raises
-    ConfigError where there is nothing to check or no model to check with, whatever `on_error` says.
+    If a claim could not be checked and none is contradicted, the test fails unless `undecided` is "pass". If the model
+    fails, the test fails, is skipped, or passes, as `on_error` says. `agent` defaults to that of the session. Raises
+    ConfigError if there is nothing to check or no model to check with, whatever `on_error` says.
     """
     __tracebackhide__ = True
     from haluagent.integrations.outcome import check_choice, check_threshold, outcome_of
@@ -133,7 +134,7 @@ def assert_no_hallucination(
 
 
 def _checked(check: "Callable[[HaluAgent], T]", agent: "HaluAgent | None", on_error: OnError) -> T | None:
-    """The report; None where the model failed before there was one, and that shall pass."""
+    """Return the report; None if the model failed before there was one and `on_error` lets that pass."""
     __tracebackhide__ = True
     from haluagent.errors import ModelError
 

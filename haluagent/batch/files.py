@@ -1,4 +1,4 @@
-"""Files of items, checked one after another: JSON lines in, JSON lines out, and a run that can be continued."""
+"""Check files of items: JSON Lines in, JSON Lines out, in runs that can be continued."""
 
 import asyncio
 import hashlib
@@ -30,7 +30,8 @@ AnyRow = TypeVar("AnyRow", bound=Line)
 
 
 class BatchItem(Record):
-    """A line of the input: what to check, and an `id` of the user's own, which is handed through."""
+    """A line of the input: the texts to check, and an optional `id` of the user's own, which is copied to the
+    output."""
 
     question: str
     response: str
@@ -39,8 +40,9 @@ class BatchItem(Record):
 
 
 class BatchRow(Record):
-    """A line of the output: `line` counts the input's lines from 1. A line that could not be checked has an `error` and no
-    `detection`. `digest` tells whether a line is still the one that was checked."""
+    """A line of the output. `line` is the number of the input line, counted from 1. If the line could not be checked,
+    there is an `error` and no `detection`. `digest` identifies the content of the input line, so that a later run can
+    tell whether it changed."""
 
     line: int
     digest: str = ""
@@ -57,12 +59,13 @@ class BatchRow(Record):
 
 
 def parse(line: str) -> BatchItem:
-    """An item of the input. Raises ConfigError with one line that says what is wrong with it."""
+    """Parse an item of the input. Raises ConfigError with one line that says what is wrong with it."""
     return parsed(BatchItem, line, "{question, response, reference?, id?}")
 
 
 def parsed(model: type[AnyItem], line: str, form: str) -> AnyItem:
-    """The item of a line, whose `form` an error shows. Raises ConfigError with one line that says what is wrong with it."""
+    """Parse a line as an item of `model`; error messages show the expected `form`. Raises ConfigError with one line
+    that says what is wrong with it."""
     try:
         item = model.model_validate(json.loads(line))
         item.model_dump_json()
@@ -78,8 +81,8 @@ def parsed(model: type[AnyItem], line: str, form: str) -> AnyItem:
 
 
 async def check(agent: HaluAgent, item: BatchItem, line: int, digest: str = "") -> BatchRow:
-    """The detection of one item. Raises ConfigError for an item that cannot be checked, ModelError where the endpoint
-    failed."""
+    """Return the detection of one item. Raises ConfigError for an item that cannot be checked, ModelError if the
+    endpoint failed."""
     began = time.monotonic()
     detection = await agent.adetect(item.question, item.response, item.reference)
     if detection.stop == "error":
@@ -105,7 +108,7 @@ def run(
     again: bool = False,
     progress: Callable[[BatchRow], None] = lambda row: None,
 ) -> str | None:
-    """Check the lines of `source` that `out` does not hold yet; see `run_lines`."""
+    """Check the lines of `source` that are not yet in `out`; see `run_lines`."""
 
     async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> BatchRow:
         return await check(agent, parse(line), number, digest)
@@ -127,14 +130,14 @@ def run_lines(
     again: bool = False,
     progress: Callable[[AnyRow], None],
 ) -> str | None:
-    """Judge the lines of `source` that `out` does not hold yet, and append each row as it comes: in any order, with the
-    number of its line. With `again` lines with an error are judged again; the last row of a line counts.
+    """Judge the lines of `source` that are not yet in `out`, and append each row as it comes: in any order, with its
+    line number. With `again`, lines with an error are judged again; the last row of a line counts.
 
-    `judge` is given an agent, a line, its number and its digest. `row` makes the row of a line that failed: it has the fields
-    `line`, `digest`, `id` and `error`.
+    `judge` receives an agent, a line, its number and its digest. `row` makes the row of a failed line from `line`,
+    `digest`, `id` and `error`.
 
-    The input is read as it is needed. Returns None where all is done, else what ended it. Raises ConfigError where a file
-    cannot be read or written, ModelError where no endpoint answers any more.
+    The input is read lazily. Returns None if everything is done, otherwise the reason why it ended. Raises ConfigError
+    if a file cannot be read or written, ModelError if no endpoint answers any more.
     """
     wanted = lines(source)
     if out.exists() and out.samefile(source):
@@ -162,7 +165,7 @@ def run_lines(
 
 
 class Finished(NamedTuple):
-    """A line that an output holds."""
+    """A line that an output already holds."""
 
     line: int
     digest: str
@@ -170,7 +173,7 @@ class Finished(NamedTuple):
 
 
 def finished(out: Path) -> list[Finished]:
-    """The lines that an output holds. Raises ConfigError where it is no output of a batch."""
+    """Return the lines that an output holds. Raises ConfigError if it is not the output of a batch."""
     done = {}
     for row in iterate(out):
         if not isinstance(row.get("line"), int):
@@ -180,8 +183,8 @@ def finished(out: Path) -> list[Finished]:
 
 
 def _same(source: Path, out: Path, before: list[Finished]) -> None:
-    """Raises ConfigError where the output holds a line that is another one in the input now. One that failed may have been
-    mended."""
+    """Raise ConfigError if a line in the output differs from that line in the input now. Lines that failed are exempt,
+    as they may have been corrected."""
     known = {row.line: row.digest for row in before if not row.failed}
     found = {number: digest_of(line) for number, line in lines(source) if number in known} if known else {}
     for number, digest in known.items():
@@ -192,14 +195,14 @@ def _same(source: Path, out: Path, before: list[Finished]) -> None:
 
 
 def digest_of(line: str) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of a line, without the white space around it."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of a line, without surrounding white space."""
     return hashlib.sha256(line.strip().encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def lines(source: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are not blank, with their numbers; cut at line feeds only, since U+2028 and the like may
-    stand inside JSON strings. Bytes that are no UTF-8 fail in their own line. Raises ConfigError, at once, where there is no
-    such file."""
+    """Return an iterator over the non-blank lines of a file with their numbers. Lines are split at line feeds only,
+    since U+2028 and the like may occur inside JSON strings. A line that is not UTF-8 fails on its own. Raises
+    ConfigError at once if there is no such file."""
     if not source.is_file():
         raise ConfigError(f"{source} is no file: give one of JSON lines, each {{question, response, reference?, id?}}")
     return _lines(source)
@@ -221,7 +224,7 @@ def _utf8(line: str) -> str:
 
 
 def _id(line: str) -> str | int | None:
-    """The id of a line that failed, where it has one that can be written."""
+    """Return the id of a failed line, if it has one that can be written."""
     try:
         found = json.loads(line).get("id")
         str(found).encode()

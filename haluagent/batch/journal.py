@@ -1,4 +1,4 @@
-"""JSON lines that are only ever appended to: what is in such a file stays, however the writing ends."""
+"""Append-only JSON Lines files: records stay intact however the writing ends."""
 
 import fcntl
 import json
@@ -13,8 +13,8 @@ CHUNK = 1 << 20
 
 
 def iterate(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a journal, one at a time, without a last line that was cut off. Raises ConfigError naming a line that
-    is none."""
+    """Yield the records of a journal, ignoring a last line that was cut off. Raises ConfigError naming a line that is
+    not a record."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -31,14 +31,14 @@ def iterate(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """`iterate`, all at once."""
+    """Return the records of a journal as a list; see `iterate`."""
     return list(iterate(path))
 
 
 class Journal:
-    """A file of JSON lines, opened for appending; made where there is none. A last line that was cut off by an
-    interruption is dropped first. One process at a time: raises ConfigError where another holds it open, where the file
-    cannot be written, and where nothing in it is a whole line: then it is no journal."""
+    """A JSON Lines file opened for appending and created if necessary. A last line that was cut off by an interruption
+    is dropped first. Only one process at a time can have it open. Raises ConfigError if another process has it open, if
+    the file cannot be written, or if it holds no complete line, since it is then not a journal."""
 
     def __init__(self, path: Path) -> None:
         if path.exists() and not path.is_file():
@@ -60,7 +60,7 @@ class Journal:
         self._file.truncate(whole)
 
     def append(self, record: str) -> None:
-        """Write one record, given as a line of JSON, and hand it to the system before this returns."""
+        """Write one record, given as a line of JSON, and flush it to the operating system."""
         self._file.write(record.encode() + b"\n")
         self._file.flush()
 
@@ -72,7 +72,7 @@ class Journal:
 
 
 def whole_lines(file: IO[bytes]) -> int:
-    """Where the last whole line of a file ends."""
+    """Return the offset of the end of the last complete line in a file."""
     end = file.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - CHUNK)

@@ -1,4 +1,4 @@
-"""Many detections over one endpoint or several: each result is handed on when it is there, within bounds."""
+"""Run many detections over one or several endpoints, within bounds, and pass on each result as it comes."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from haluagent.types import Record, Usage
 
 
 class Bounds(Record):
-    """Where to stop: after so many items, tokens evaluated and generated, or seconds of this call. What has begun then is
+    """When to stop: after this many items, tokens (evaluated and generated), or seconds of this call. What has begun is
     finished."""
 
     items: int | None = Field(default=None, ge=1)
@@ -30,13 +30,13 @@ class Outcome(Protocol):
 
 R = TypeVar("R", bound=Outcome)
 
-FAILURES = 10  # in a row: then it is not the items
+FAILURES = 10  # in a row: then the items are not the cause
 
 
 @dataclass
 class Job(Generic[R]):
-    """One thing to do. Where `run` raises ModelError, it is tried once more, and what `failed` makes of the second error is
-    the result."""
+    """One thing to do. If `run` raises ModelError, it is tried once more; after a second error, the result is that of
+    `failed`."""
 
     run: Callable[[HaluAgent], Awaitable[R]]
     failed: Callable[[str], R]
@@ -52,15 +52,16 @@ async def work(
     bounds: Bounds | None = None,
     prepare: bool = True,
 ) -> str | None:
-    """Run jobs, `in_flight` at a time at each agent, and `keep` their results as they come, in any order. Jobs are drawn
-    one by one, so that they need not fit in memory together.
+    """Run jobs, `in_flight` at a time at each agent, and pass their results to `keep` as they come, in any order. Jobs
+    are drawn one by one, so that they need not all fit in memory.
 
-    Returns None where all are done, else which bound ended it. An endpoint that no longer answers is left out, and its jobs
-    go to the others; raises ModelError where none is left, or many items fail one after another, and ConfigError where an
-    engine cannot start; `prepare` False is for jobs that ask no model, and starts none. Closes the agents.
+    Returns None if all are done, otherwise the bound that ended it. An endpoint that no longer answers is dropped, and
+    its jobs go to the others. Raises ModelError if none is left or many items fail in a row, and ConfigError if an
+    engine cannot start. With `prepare` False, for jobs that do not use the model, no engine is started. Closes the
+    agents.
     """
     try:
-        for agent in agents if prepare else ():  # one that cannot start is no fault of an item
+        for agent in agents if prepare else ():  # a failure to start is not an item's fault
             await asyncio.to_thread(agent.prepare)
         crew = _Crew(iter(jobs), keep, bounds or Bounds())
         async with asyncio.TaskGroup() as group:
@@ -79,7 +80,7 @@ async def work(
 
 
 class _Crew(Generic[R]):
-    """What the tasks of all endpoints share: the jobs that are left, those to try again, and how much was used."""
+    """The state shared by the tasks of all endpoints: the remaining jobs, the jobs to retry, and the usage so far."""
 
     def __init__(self, jobs: Iterator[Job[R]], keep: Callable[[R], None], bounds: Bounds) -> None:
         self._jobs = jobs
@@ -97,12 +98,12 @@ class _Crew(Generic[R]):
         self.last_error = ""
 
     async def serve(self, agent: HaluAgent) -> None:
-        """Take jobs until none is left or may come back, a bound is reached, or the endpoint is gone."""
+        """Take jobs until none is left or can come back, a bound is reached, or the endpoint is gone."""
         while agent not in self._gone:
             job = self._next()
             if job is not None:
                 await self._do(job, agent)
-            elif self._running and not self.ended:  # one of those that run may have to be tried again
+            elif self._running and not self.ended:  # a running job may have to be tried again
                 async with self._changed:
                     await self._changed.wait()
             else:
@@ -141,7 +142,7 @@ class _Crew(Generic[R]):
                 self._changed.notify_all()
 
     async def _result(self, job: Job[R], agent: HaluAgent) -> R | None:
-        """None where the job is to be tried again."""
+        """Run a job and return its result; None if it is to be tried again."""
         try:
             result = await job.run(agent)
             self._failures = 0
@@ -164,7 +165,7 @@ class _Crew(Generic[R]):
 
 
 def answers(agent: HaluAgent) -> bool:
-    """Whether an endpoint still says which models it has. An engine in this process does."""
+    """Return True if an endpoint still answers a request for its models. An engine in this process always does."""
     from haluagent.models.client import OpenAIModel
     from haluagent.models.discovery import discover
 

@@ -1,4 +1,4 @@
-"""Ray Data: the rows of a dataset checked by workers all over a cluster (extra `ray`)."""
+"""Check the rows of a Ray Data dataset with workers all over a cluster (extra `ray`)."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FIELDS = ("question", "response", "reference")
 ADDED = ("hallucination", "score", "error", "detection")
-ROUNDS = 8  # the last items of a batch leave places empty: in eight rounds about a sixteenth of them
+ROUNDS = 8  # the last items of a batch leave slots empty: with eight rounds, about a sixteenth of them
 
 
 def detect(
@@ -36,23 +36,24 @@ def detect(
     cpus: float = 0,
     **agent_options: Any,
 ) -> "Dataset":
-    """The dataset with four more columns: `hallucination` (bool or null), `score` (float or null), `error` (string or
-    null) and `detection` (the whole `Detection` as JSON, or null). All other columns are handed through. Like all of
-    Ray Data it runs when its rows are asked for.
+    """Return the dataset with four more columns: `hallucination` (bool or null), `score` (float or null), `error`
+    (string or null) and `detection` (the whole `Detection` as JSON, or null). All other columns are kept. As usual in
+    Ray Data, execution is lazy.
 
-    `endpoints` are base URLs of OpenAI-compatible servers that every worker reaches; all serve the same model. A worker
-    is a process that checks `in_flight` rows at a time at each endpoint, so that an endpoint gets up to `workers` times
-    as many. A batch is what a worker is given at once; without a size, eight rows for each that it checks at a time.
-    `columns` says what a question, response or reference is called here, as in `{"response": "answer"}`; the reference
-    may be absent or null. `cpus` is what each worker reserves: none by default, since it mostly waits, and workers that
-    reserve all cores leave none to read the rows with. `api_key` is `HALUAGENT_API_KEY` of this process where none is
-    given. `agent_options` are those of `HaluAgent`; they travel to the workers, so tools of your own must be picklable.
+    `endpoints` are base URLs of OpenAI-compatible servers that every worker can reach; all serve the same model. A
+    worker is a process that checks `in_flight` rows at a time at each endpoint, so an endpoint gets up to `workers`
+    times as many. `batch_size` is the number of rows that a worker receives at once; the default is eight for each row
+    that it checks at a time. `columns` maps question, response or reference to the column names of the dataset, as in
+    `{"response": "answer"}`; the reference may be absent or null. `cpus` is the number of cores that each worker
+    reserves: none by default, since a worker mostly waits, and workers that reserve all cores leave none for reading
+    the rows. `api_key` defaults to `HALUAGENT_API_KEY` of this process. `agent_options` are those of `HaluAgent`; they
+    are sent to the workers, so your own tools must be picklable.
 
-    Rows of a batch keep their order; Ray keeps that of the batches where its `preserve_order` is set. A row that cannot
-    be checked has an `error`. An endpoint that no longer answers is left out, and asked again before the next batch.
-    Where none answers the job fails: with an error of Ray's that quotes the ModelError. Raises ConfigError where Ray is
-    not installed, an option cannot be, or a column is missing or would be overwritten; where Ray knows the columns only
-    when it runs, its error quotes that.
+    Rows keep their order within a batch; Ray keeps the order of batches if its `preserve_order` is set. A row that
+    cannot be checked gets an `error`. An endpoint that no longer answers is dropped and tried again before the next
+    batch. If none answers, the job fails with a Ray error that quotes the ModelError. Raises ConfigError if Ray is not
+    installed, an option is invalid, or a column is missing or would be overwritten. If Ray learns the columns only when
+    it runs, its own error quotes the ConfigError.
     """
     if not endpoints:
         raise ConfigError("no endpoint is given: name the base URLs of the servers, as http://host:8000/v1")
@@ -70,27 +71,27 @@ def detect(
         _wanted(schema.names, columns or {})
     key = api_key or os.environ.get("HALUAGENT_API_KEY")
     batch_size = batch_size or ROUNDS * in_flight * len(endpoints)
-    # A block goes to one worker as a whole: with one batch in each, the work is spread and a lost worker costs one.
+    # A block goes to one worker as a whole: one batch per block spreads the work, and a lost worker costs one batch.
     return dataset.repartition(target_num_rows_per_block=batch_size).map_batches(
         Worker,
         fn_constructor_kwargs={
             "endpoints": tuple(endpoints),
             "model": model,
-            "api_key": SecretStr(key) if key else None,  # Ray keeps what operators are made with among its metadata
+            "api_key": SecretStr(key) if key else None,  # Ray keeps constructor arguments in its metadata
             "in_flight": in_flight,
             "columns": dict(columns or {}),
             "agent_options": agent_options,
         },
         batch_format="pyarrow",
         batch_size=batch_size,
-        # One batch runs and one waits: more of them would wait at one worker while another has none.
+        # One batch runs and one waits: with more, batches would queue at one worker while another is idle.
         compute=ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=2),
         num_cpus=cpus,
     )
 
 
 class Worker:
-    """What Ray Data runs in a process of its own: an agent for each endpoint, used for batch after batch."""
+    """The worker that Ray Data runs in its own process: one agent per endpoint, reused from batch to batch."""
 
     def __init__(
         self,
@@ -106,13 +107,13 @@ class Worker:
         self._api_key = api_key.get_secret_value() if api_key else None
         self._in_flight = in_flight
         self._columns = columns
-        # Sentences of one item are checked in turn: so they find their shared prefix in the endpoint's cache.
+        # The sentences of an item are checked one after another, so that their shared prefix is in the endpoint's cache.
         self._options = {"concurrency": 1, **agent_options}
         self._agents: dict[str, HaluAgent] = {}
 
     def __call__(self, table: "pyarrow.Table") -> "pyarrow.Table":
-        """The table with the columns that were added. Raises ModelError where no endpoint answers, ConfigError for a
-        column that is missing or there already."""
+        """Return the table with the added columns. Raises ModelError if no endpoint answers, ConfigError for a column
+        that is missing or already there."""
         jobs = [_job(number, row) for number, row in enumerate(_texts(table, self._columns))]
         done: dict[int, BatchRow] = {}
         try:
@@ -124,7 +125,7 @@ class Worker:
         return _with_results(table, [done[number] for number in range(len(jobs))])
 
     def _present(self) -> list[HaluAgent]:
-        """The agents of the endpoints that answer now: one that was gone may be back, a new one may be gone."""
+        """Return the agents of the endpoints that answer now: a lost one may be back, and another may be gone."""
         with ThreadPoolExecutor(len(self._endpoints)) as pool:
             there = list(pool.map(self._answers, self._endpoints))
         agents = [self._agents[url] for url, answers in zip(self._endpoints, there, strict=True) if answers]
@@ -136,7 +137,7 @@ class Worker:
         return agents
 
     def _answers(self, url: str) -> bool:
-        """Whether there is an agent for this endpoint and it can work; where there was none, it is made."""
+        """Return True if this endpoint has an agent and answers, creating the agent if necessary."""
         from haluagent.models.discovery import discover
 
         try:
@@ -151,14 +152,14 @@ class Worker:
 
 
 def _texts(table: "pyarrow.Table", columns: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What each row gives to check."""
+    """Return the texts to check in each row."""
     wanted = _wanted(table.column_names, columns)
     texts: list[dict[str, Any]] = table.select(list(wanted.values())).rename_columns(list(wanted)).to_pylist()
     return texts
 
 
 def _wanted(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
-    """Where each field of an item is found. Raises ConfigError where a column is missing, or would be overwritten."""
+    """Return the column of each field of an item. Raises ConfigError if a column is missing or would be overwritten."""
     if clash := [name for name in ADDED if name in names]:
         raise ConfigError(f"there are columns named {', '.join(clash)} already: rename them with rename_columns first")
     wanted = {field: columns.get(field, field) for field in FIELDS}
@@ -182,7 +183,8 @@ def _job(number: int, texts: dict[str, Any]) -> Job[BatchRow]:
 
 
 def _with_results(table: "pyarrow.Table", rows: list[BatchRow]) -> "pyarrow.Table":
-    """The types are given, since a batch without any error or verdict says nothing of them."""
+    """Append the result columns. Their types are explicit, since they cannot be inferred from a batch without errors or
+    verdicts."""
     import pyarrow
 
     detections = [row.detection and row.detection.model_dump_json() for row in rows]

@@ -1,4 +1,4 @@
-"""A guard around a function that runs an agent, of any library or of none."""
+"""A decorator that guards a function which runs an agent, with any library or none."""
 
 import functools
 import inspect
@@ -12,13 +12,14 @@ __all__ = ["guarded"]
 
 
 def guarded(guard: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function that returns an AgentRun one that returns what may be shown: the answer of the run where `guard` (a
-    runs.guard.Guard) emits it, else its refusal.
+    """Make a function that returns an AgentRun return the text that may be shown: the answer of the run if `guard` (a
+    runs.guard.Guard) emits it, otherwise its refusal.
 
-    Where the answer is to be revised the function is called again with the same arguments and `feedback`, a text for the
-    model: the function has that parameter, None in the first round, and keeps it out of the turns of the run, since what the
-    guard says is not the user's word. The guard bounds the rounds. All rounds are one run, with the id of the first. An async
-    function stays one. Raises ConfigError for a function without `feedback`, and where it returns no run.
+    If the answer is to be revised, the function is called again with the same arguments and with `feedback`, a text for
+    the model. The function must have that parameter, None in the first round, and must keep it out of the turns of the
+    run, since it does not come from the user. The guard limits the rounds. All rounds are one run, with the id of the
+    first. An async function stays async. Raises ConfigError if the function has no `feedback` parameter or does not
+    return a run.
 
         @guarded(guard)
         def ask(question: str, feedback: str | None = None) -> AgentRun: ...

@@ -1,4 +1,4 @@
-"""LangChain and LangGraph: a check as a Runnable of a chain, and as a node of a graph (extra `langchain`)."""
+"""LangChain and LangGraph: a check as a Runnable in a chain, and as a node of a graph (extra `langchain`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -28,7 +28,7 @@ REPLACEMENT = "I could not verify my answer to this question."
 
 
 class ResponseFlagged(HaluAgentError):
-    """A response was flagged where that is to be raised; `detection` is its report."""
+    """Raised for a flagged response if `when_flagged` is "raise"; `detection` is its report."""
 
     def __init__(self, detection: Detection) -> None:
         from haluagent.report.lines import verdict_line
@@ -38,20 +38,20 @@ class ResponseFlagged(HaluAgentError):
 
 
 class HallucinationCheck(RunnableLambda[dict[str, Any], dict[str, Any]]):
-    """Checks the response in a mapping, and returns the mapping with two more keys: `detection`, the report as plain data, and
-    `flagged`, whether the response is not to be used as it is.
+    """Checks the response in a mapping, and returns the mapping with two more keys: `detection`, the report as plain
+    data, and `flagged`, True if the response should not be used as it is.
 
-    The mapping has `question` (or `input`, `query`), `response` (or `answer`), and where there is one `reference` (or
-    `documents`, `context`): texts, messages or documents, or a list of them. No documents are no reference, and then most
-    claims cannot be checked.
+    The mapping has `question` (or `input`, `query`), `response` (or `answer`), and optionally `reference` (or
+    `documents`, `context`): texts, messages or documents, or a list of them. An empty list of documents counts as no
+    reference, and then most claims cannot be checked.
 
-    Flagged is a response with a contradicted sentence, or with a `threshold` in [0, 1] one whose score is above it; one that
-    could not be checked, unless `undecided` is "pass"; and one on which the model failed, where `on_error` is "flag": else
-    ModelError is raised, or with "pass" the response goes on unflagged, the error in its report. `when_flagged` says what is
-    done: "mark" sets the key and no more, "raise" raises ResponseFlagged, and "replace" puts `replacement` in the place of the
-    response, which is then in the report only.
+    A response is flagged in three cases. It has a contradicted sentence or, with a `threshold` in [0, 1], a score above
+    it. It could not be checked, unless `undecided` is "pass". Or the model failed and `on_error` is "flag"; with
+    "raise", ModelError is raised instead, and with "pass" the response stays unflagged, with the error in its report.
+    `when_flagged` says what happens then: "mark" only sets the key, "raise" raises ResponseFlagged, and "replace" puts
+    `replacement` in place of the response, which is then only in the report.
 
-    Raises ConfigError for an option that cannot be, and for a mapping without a question or a response.
+    Raises ConfigError for an invalid option, and for a mapping without a question or a response.
     """
 
     def __init__(
@@ -115,12 +115,13 @@ class HallucinationCheck(RunnableLambda[dict[str, Any], dict[str, Any]]):
 
 
 def check_node(agent: HaluAgent, **options: Any) -> RunnableLambda[Any, dict[str, Any]]:
-    """A node of a LangGraph graph that checks the last answer in the state's `messages`.
+    """Return a LangGraph node that checks the last answer in the state's `messages`.
 
-    The last human message is the question, the model's last text after it the response; what tools returned before it, and
-    the state's `context` where it has one, are the reference. Returns `detection` and `flagged` for the state, and with
-    `when_flagged="replace"` a message in the place of the flagged one. The state's schema needs those keys. `options` are those
-    of HallucinationCheck. Raises ConfigError where the messages hold no question with an answer.
+    The question is the last human message, the response the model's last text after it. The reference consists of the
+    tool results before the response, and of the state's `context` if it has one. The node returns `detection` and
+    `flagged` for the state and, with `when_flagged="replace"`, a message that replaces the flagged one. The state's
+    schema needs those keys. `options` are those of HallucinationCheck. Raises ConfigError if the messages hold no
+    question with an answer.
     """
     check = HallucinationCheck(agent, **options)
 
@@ -136,7 +137,7 @@ def check_node(agent: HaluAgent, **options: Any) -> RunnableLambda[Any, dict[str
 
 
 def _turn(state: Any) -> tuple[dict[str, Any], AIMessage]:
-    """What is to be checked, and the message that says it."""
+    """Return the item to check, and the message that holds the response."""
 
     def field(name: str) -> Any:
         return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
@@ -156,7 +157,7 @@ def _turn(state: Any) -> tuple[dict[str, Any], AIMessage]:
 
 def _update(checked: dict[str, Any], answer: AIMessage) -> dict[str, Any]:
     update = {name: checked[name] for name in ("detection", "flagged")}
-    if checked["response"] is not answer:  # the same id: it takes the other's place
+    if checked["response"] is not answer:  # the same id, so that it replaces the other message
         update["messages"] = [AIMessage(content=checked["response"], id=answer.id)]
     return update
 
@@ -171,7 +172,7 @@ def _key(item: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _text(value: Any) -> str:
-    """The text of a message, a document, or a list of them."""
+    """Return the text of a message, a document, or a list of them."""
     if isinstance(value, str):
         return value
     if isinstance(value, Document):

@@ -1,4 +1,4 @@
-"""LlamaIndex: an evaluator of faithfulness (extra `llamaindex`)."""
+"""LlamaIndex: a faithfulness evaluator (extra `llamaindex`)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,12 +21,13 @@ OnError = Literal["invalid", "raise"]
 
 
 class FaithfulnessEvaluator(BaseEvaluator):
-    """Whether a response says nothing that its contexts do not say, and nothing against them.
+    """Evaluates whether a response is faithful to its contexts: it says nothing beyond them and nothing against them.
 
-    A result has the `score` as LlamaIndex means it, the probability in [0, 1] that the response is faithful; it passes unless
-    the probability that it is not is above `threshold`. Its `feedback` are bullet points. Where the model fails, or there is
-    no context or no response to look at, the result is invalid and says why, or with `on_error="raise"` that is raised (a
-    ModelError or ConfigError). `mode`, `prompt_file` and `language` are those of `haluagent.checks.faithfulness.check`.
+    The `score` of a result follows LlamaIndex: it is the probability in [0, 1] that the response is faithful. The
+    result passes unless the probability that it is unfaithful is above `threshold`. `feedback` is a list of bullet
+    points. If the model fails, or there is no context or response, the result is invalid and gives the reason; with
+    `on_error="raise"`, a ModelError or ConfigError is raised instead. `mode`, `prompt_file` and `language` are those of
+    `haluagent.checks.faithfulness.check`.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class FaithfulnessEvaluator(BaseEvaluator):
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """There are none to change: the package brings its own, in both languages."""
+        """Do nothing: the prompts ship with the package, in both languages."""
 
     def evaluate(
         self,
@@ -61,7 +62,7 @@ class FaithfulnessEvaluator(BaseEvaluator):
         contexts: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """`aevaluate` for synchronous code, on the agent's own thread, where its connections stay open."""
+        """Run `aevaluate` from synchronous code, on the agent's own thread, where its connections stay open."""
         return self._agent.wait_for(self.aevaluate(query, response, contexts, **kwargs))
 
     async def aevaluate(
@@ -92,6 +93,6 @@ class FaithfulnessEvaluator(BaseEvaluator):
 
 
 def _feedback(report: Faithfulness) -> str:
-    """The reasoning and the places in the contexts as bullet points, or the verdict where there are none."""
+    """Return the reasoning and the passages in the contexts as bullet points, or the verdict if there are none."""
     quoted = [f"{evidence.source}: {evidence.text}" for evidence in report.evidence]
     return "\n".join(f"- {line}" for line in [*report.reasoning, *quoted]) or f"- {report.verdict}"

@@ -35,7 +35,7 @@ __all__ = ["RunGuardrail"]
 
 @dataclasses.dataclass
 class Question:
-    """What the rounds of one question share."""
+    """The state shared by the rounds of one question."""
 
     run_id: str
     feedback: set[str] = dataclasses.field(default_factory=set)
@@ -43,7 +43,7 @@ class Question:
 
 @dataclasses.dataclass
 class Seen:
-    """What the model of one run was sent and said, as items of the Responses API."""
+    """What the model of one run received and said, as items of the Responses API."""
 
     system: str = ""
     items: list[dict[str, Any]] = dataclasses.field(default_factory=list)
@@ -55,16 +55,17 @@ QUESTION: ContextVar[Question | None] = ContextVar("question", default=None)
 
 
 class RunGuardrail(RunHooks[Any]):
-    """A guard (runs.guard.Guard) over runs of agents. It is given to the runner as hooks, as these see the calls, and its
-    `output` is the guardrail of the agent that answers:
+    """A guard (runs.guard.Guard) over runs of agents. Pass it to the runner as hooks, which see the calls, and give its
+    `output` to the answering agent as a guardrail:
 
         check = RunGuardrail(guard)
         agent = Agent(name="…", tools=[…], output_guardrails=[check.output])
         await Runner.run(agent, "…", hooks=check)
 
-    The tripwire is triggered by every answer that the guard does not emit, to revise as to block, since a guardrail cannot
-    send an answer back: `output_info` says the `action`, the `feedback` or `refusal`, and the `report`. `run` is the loop that
-    does. An object may serve many runs at once. Raises ConfigError where the run has not been given the hooks.
+    Every answer that the guard does not emit triggers the tripwire, whether it is to be revised or blocked, since a
+    guardrail cannot send an answer back. `output_info` has the `action`, the `feedback` or `refusal`, and the `report`.
+    The method `run` is a loop that does send answers back. One object may serve many runs at once. Raises ConfigError
+    if the hooks were not passed to the run.
     """
 
     def __init__(self, guard: Any, *, task: TaskType = "factual") -> None:
@@ -74,9 +75,10 @@ class RunGuardrail(RunHooks[Any]):
         self.output: OutputGuardrail[Any] = OutputGuardrail(guardrail_function=self._check, name="haluagent")
 
     async def run(self, agent: Agent[Any], question: Any, **options: Any) -> str:
-        """What may be shown: the answer where the guard emits it, else its refusal. An answer to revise goes back to the agent
-        with the feedback, as often as the guard says. `options` are those of Runner.run, without hooks, and without those that
-        keep the conversation elsewhere, as rejected answers would stay in it. Raises ConfigError for one of these."""
+        """Return the text that may be shown: the answer if the guard emits it, otherwise its refusal. An answer to be
+        revised goes back to the agent with the feedback, as often as the guard allows. `options` are those of
+        Runner.run, except hooks and those that keep the conversation elsewhere, because rejected answers would stay in
+        it. Raises ConfigError for one of these."""
         if (
             kept := {"hooks", "session", "conversation_id", "previous_response_id", "auto_previous_response_id"}
             & options.keys()
@@ -146,7 +148,7 @@ class RunGuardrail(RunHooks[Any]):
         calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
         done = {item.get("call_id") for item in items if item.get("type") == "function_call_output"}
         text = answer if isinstance(answer, str) else _json(answer)
-        if waiting := [call for call in calls if call not in done]:  # a tool's result that is the answer
+        if waiting := [call for call in calls if call not in done]:  # the answer is the result of a tool
             items.append({"type": "function_call_output", "call_id": waiting[0], "output": text})
             items.append({"type": "message", "role": "assistant", "content": text})
         tools = [spec for agent in seen.agents for spec in await _tools(agent, context)]
@@ -155,7 +157,8 @@ class RunGuardrail(RunHooks[Any]):
 
 
 def _key(item: dict[str, Any]) -> str:
-    """What makes an item the same when it is sent again: a message has then lost its id."""
+    """Return the identity of an item, which must stay the same when it is sent again: a message has lost its id by
+    then."""
     kind = item.get("type") or "message"
     if kind == "message":
         content = item.get("content")
@@ -167,7 +170,8 @@ def _key(item: dict[str, Any]) -> str:
 
 
 async def _tools(agent: Agent[Any], context: RunContextWrapper[Any]) -> list[ToolSpec]:
-    """The tools that an agent has, and the agents that it can hand over to: those are called like tools."""
+    """Return the tools of an agent, including the agents that it can hand over to, since those are called like
+    tools."""
     found = []
     for tool in await agent.get_all_tools(context):
         schema = tool.params_json_schema if isinstance(tool, FunctionTool) else {"type": "object"}

@@ -18,21 +18,21 @@ except ImportError:
 
 __all__ = ["guard_node"]
 
-FEEDBACK = "haluagent_feedback"  # marks the messages of the guard: they are not the user's
+FEEDBACK = "haluagent_feedback"  # marks messages from the guard, which are not the user's
 
 
 def guard_node(
     guard: Any, *, revise: str, done: str = END, tools: Sequence[Any] = (), task: TaskType = "factual"
 ) -> RunnableLambda[Any, Any]:
-    """A node that stands after the one that answers, and goes on where `guard` (a runs.guard.Guard) says.
+    """Return a node to put after the answering node. It routes the run as `guard` (a runs.guard.Guard) decides.
 
-    An answer that the guard emits goes to the node `done`. One to revise goes back to the node `revise`, with the feedback as
-    a last message for the model; the guard bounds the rounds. In the place of one that it blocks stands the refusal, which
-    goes to `done`. What was rejected before, and the feedback, are then taken out of the state. The state has `messages`, with
-    the reducer `add_messages`; all of them are the run, so that what was asked and found before counts. `tools` are those of
-    the agent, `task` chooses the thresholds.
+    An emitted answer goes to the node `done`. An answer to be revised goes back to the node `revise`, with the feedback
+    as a last message for the model; the guard limits the rounds. A blocked answer is replaced by the refusal, which
+    goes to `done`. Rejected answers and feedback are then removed from the state. The state has `messages` with the
+    reducer `add_messages`; all of them are the run, so that earlier questions and findings count. `tools` are those of
+    the agent; `task` selects the thresholds.
 
-    Raises ConfigError where the state has no messages, and where its last one is no answer of the model.
+    The node raises ConfigError if the state has no messages, or if the last one is not an answer of the model.
     """
 
     def prepare(state: Any) -> tuple[list[BaseMessage], AgentRun]:
@@ -48,7 +48,7 @@ def guard_node(
             feedback = HumanMessage(checked.feedback, additional_kwargs={FEEDBACK: run_id})
             return Command(update={"messages": [feedback]}, goto=revise)
         update: list[Any] = [RemoveMessage(id=message.id) for message in _rejected(messages) if message.id]
-        if checked.action != "emit":  # the same id: it takes the answer's place
+        if checked.action != "emit":  # the same id, so that it replaces the answer
             update.append(AIMessage(checked.refusal, id=messages[-1].id))
         return Command(update={"messages": update}, goto=done)
 
@@ -68,7 +68,7 @@ def _is_feedback(message: BaseMessage) -> bool:
 
 
 def _run_id(messages: Sequence[BaseMessage]) -> str:
-    """The rounds of a question are one run: its feedback carries the id."""
+    """Return the id of the run. All rounds of a question are one run, whose id the feedback carries."""
     for message in reversed(messages):
         if _is_feedback(message):
             return str(message.additional_kwargs[FEEDBACK])
@@ -78,7 +78,8 @@ def _run_id(messages: Sequence[BaseMessage]) -> str:
 
 
 def _rejected(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The feedback, and the answers before it: calls and results of those rounds stay, as they are evidence."""
+    """Return the feedback messages and the answers before them. Calls and results of those rounds stay, as they are
+    evidence."""
     found: list[BaseMessage] = []
     for before, message in zip(messages, messages[1:], strict=False):
         if _is_feedback(message):
