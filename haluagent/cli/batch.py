@@ -28,10 +28,10 @@ def batch(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Check every line of a file. The same command goes on where it was stopped.
+    """Check every line of a file. The same command resumes where it stopped.
 
-    Exit code: 0 all lines are in OUT and were checked, 3 some of them failed or a budget ended it, 2 something was given
-    wrongly, 130 stopped with Ctrl-C.
+    Exit code: 0 all lines are in OUT and were checked, 3 some of them failed or a budget ended the run, 2 invalid
+    options or input, 130 stopped with Ctrl-C.
     """
     from haluagent.batch import files as batches
     from haluagent.batch.pool import Bounds

@@ -35,7 +35,7 @@ RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Judge items a
 
 @app.command("list")
 def list_sets() -> None:
-    """The sets that can be measured on."""
+    """List the labelled sets."""
     from haluagent.bench.datasets.loading import table
 
     typer.echo(table())
@@ -64,8 +64,8 @@ def run(
 ) -> None:
     """Run the agent, and a simple prompt on the same model, over sets, and print their figures.
 
-    The same command goes on where it was stopped. Nothing is searched unless --search says so; a set that comes with
-    passages of its own (webqa) has those indexed beside RUN.
+    The same command resumes where it stopped. Nothing is searched unless --search says so; for a set with passages of
+    its own (webqa), those are indexed beside RUN.
     """
     from haluagent.batch.pool import Bounds
     from haluagent.bench.methods.registry import METHODS, without_adapter
@@ -100,7 +100,7 @@ def compare(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Run the agent and other detectors over the same items at the same endpoint: quality and cost side by side."""
+    """Run the agent and other detectors over the same items at the same endpoint, to compare quality and cost."""
     from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers import PEERS
     from haluagent.bench.peers import install as make_environment
@@ -129,7 +129,7 @@ def runs(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Check the agent runs that the package brings with the gate, and with a plain prompt on the same model."""
+    """Check the packaged agent runs with the gate, and with a plain prompt on the same model."""
     from haluagent.bench import agent_runs
 
     with closing(make_agent(wanted)) as agent:
@@ -157,7 +157,7 @@ def strip(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A file that 'bench run' or 'bench compare' wrote.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write it, as .jsonl.gz.")],
 ) -> None:
-    """Copy a run without the texts of its items: most sets may not be passed on, their figures may."""
+    """Copy a run without the texts of its items: most sets may not be shared, but their figures may."""
     from haluagent.bench.strip import strip as without_texts
 
     typer.echo(f"written: {out} ({without_texts(run, out)} rows)")

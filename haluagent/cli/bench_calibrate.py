@@ -23,7 +23,7 @@ def calibrate(
     wanted: AgentOptions,
 ) -> None:
     """Judge labelled pairs with a model, and print the curves of `match` that fit it, or with --answers those of the
-    calculator. What cannot be fitted stays as it is in the calibration of the model's adapter."""
+    calculator. What cannot be fitted keeps the value from the calibration of the model's adapter."""
     from haluagent.batch.journal import read_lines
     from haluagent.corpora import pairs, result_pairs, tool_pairs
     from haluagent.errors import ConfigError

@@ -1,4 +1,4 @@
-"""`haluagent chat`: the terminal around a `Session`."""
+"""`haluagent chat`: the terminal interface of a `Session`."""
 
 import logging
 import os
@@ -31,10 +31,10 @@ PROMPTS = {"question": "question 问题> ", "response": "response 回答> ", "re
 
 @takes(*options.SHARED)
 def chat(lang: Lang = "auto", *, wanted: AgentOptions) -> None:
-    """Check responses one after the other, and ask why.
+    """Check responses one after another, and ask why.
 
-    When standard input is not a terminal, blocks of lines (a question, an empty line, a response, an empty line)
-    and commands are read from it.
+    If standard input is not a terminal, it is read as blocks of lines (a question, an empty line, a response, an empty
+    line) and commands.
     """
     agent = options.make_agent(wanted)
     talk(agent, lang)
@@ -59,7 +59,7 @@ def talk(agent: "HaluAgent", lang: options.LanguageChoice = "auto") -> None:
 
 
 def blocks(lines: Iterable[str]) -> Iterator[str]:
-    """Lines up to an empty one make a block; a command is a block of its own."""
+    """Yield blocks of lines, separated by empty lines. A command is a block of its own."""
     block: list[str] = []
     for line in lines:
         if line.strip() and not (line.startswith("/") and not block):
@@ -92,7 +92,7 @@ def _talk_on_terminal(session: "Session", screen: "Screen") -> None:
 
 
 def _answer(session: "Session", screen: "Screen", block: str) -> None:
-    """Show what the session says to a block. Ctrl-C stops a detection; the session goes on with what is done."""
+    """Show the session's reply to a block. Ctrl-C stops a detection; the session goes on with what is done."""
     from haluagent.report.lines import Line, report_lines
 
     before = session.last
@@ -106,7 +106,7 @@ def _answer(session: "Session", screen: "Screen", block: str) -> None:
             screen.show(Line(("yellow", "! stopped")))
     except HaluAgentError as error:
         screen.show(Line(("red", f"! {error}")))
-    except BrokenPipeError:  # nobody reads any more
+    except BrokenPipeError:  # the reader has gone
         raise
     except Exception as error:
         logger.debug("unexpected", exc_info=True)
@@ -123,7 +123,7 @@ def _prompt() -> "PromptSession[str]":
 
 
 def history_file() -> Path | None:
-    """The file of what was typed, readable by its owner only; None where it cannot be written."""
+    """Return the path of the input history, readable by its owner only; None if it cannot be written."""
     from platformdirs import user_state_dir
 
     path = Path(user_state_dir("haluagent")) / "history"
@@ -156,7 +156,7 @@ def _keys() -> "KeyBindings":
 
     @keys.add("c-c")
     def clear(event: "KeyPressEvent") -> None:
-        """Clears what was typed; where there is nothing, goes back to the question."""
+        """Clear the input; if it is empty, go back to the question."""
         if event.current_buffer.text:
             event.current_buffer.reset()
         else:

@@ -50,10 +50,10 @@ def check(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Find out whether an answer is faithful to its documents: nothing new beyond them, nothing against them.
+    """Check whether an answer is faithful to its documents: nothing beyond them, and nothing against them.
 
-    A document named - is standard input. Exit code: 0 PASS, 1 FAIL, 3 undecided or failed, 2 something was given wrongly,
-    130 stopped with Ctrl-C. Of a file: 0 all lines were checked, 3 some failed.
+    A document named - is standard input. Exit code: 0 PASS, 1 FAIL, 3 undecided or failed, 2 invalid options or input,
+    130 stopped with Ctrl-C. With a file of answers: 0 all lines were checked, 3 some failed.
     """
     from haluagent.errors import ConfigError
 
@@ -108,7 +108,7 @@ def exit_code(found: "Faithfulness") -> int:
 
 
 def report(found: "Faithfulness", documents: list[str], files: list[str]) -> "Iterator[Line]":
-    """What a person reads: the verdict, its reasons, and the places in the documents with their files."""
+    """Yield the report for a person: the verdict, its reasons, and the passages in the documents with their files."""
     from haluagent.checks.faithfulness.check import place_of
     from haluagent.report.lines import Line, usage_text
 
@@ -141,7 +141,7 @@ def _file(
     from haluagent.cli.endpoints import make_agents
 
     if how["prompt_file"] is not None:
-        Template(how["prompt_file"])  # a mistake in it is none of every line
+        Template(how["prompt_file"])  # a mistake in it should fail once, not on every line
     total = sum(1 for _ in batches.lines(source))
     agents, at_once = make_agents(wanted, endpoints, in_flight)
     before = batches.finished(out) if out.is_file() else []

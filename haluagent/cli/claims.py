@@ -1,4 +1,5 @@
-"""`haluagent claims`: the claims of responses, checked against references, on RefChecker's files."""
+"""`haluagent claims`: extract the claims of responses and check them against references, with RefChecker's file
+format."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +52,7 @@ _Language = Annotated[LanguageChoice, typer.Option("--lang", "--language", help=
 
 
 def _command(command: "Command") -> Callable[..., None]:
-    """The three commands take the same options, as RefChecker's do."""
+    """Make one of the three commands, which share their options, as in RefChecker."""
 
     @takes(*MODEL, *SEARCH, "max_tokens", "max_seconds", sandbox="none")
     def run(

@@ -1,4 +1,4 @@
-"""How far many items are, on standard error: a bar with the time left on a terminal, a line now and then elsewhere."""
+"""Show progress over items on standard error: a bar with the time left on a terminal, otherwise an occasional line."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ Show = Callable[[int, int, str], None]
 
 @contextmanager
 def counting() -> Iterator[Show]:
-    """What to call with the number that is done, the number of all, and a remark."""
+    """Yield a function to call with the number of items done, the total, and a remark."""
     if sys.stderr.isatty():
         with _bar() as show:
             yield show
@@ -43,7 +43,7 @@ def _bar() -> Iterator[Show]:
         TimeRemainingColumn(),
         remark,
     )
-    # The speed of the last few items, or of all since the start: items differ a hundredfold.
+    # A long period for estimating the speed: items differ a hundredfold.
     with Progress(*columns, console=Console(stderr=True), speed_estimate_period=600) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total, text: bar.update(task, completed=done, total=total, description=text)
@@ -63,7 +63,7 @@ class _Lines:
             self.end()
 
     def end(self) -> None:
-        """Print what was not printed yet."""
+        """Print the latest progress if it was not printed yet."""
         if self._waiting is None or self._first is None:
             return
         done, total, text = self._waiting
@@ -75,7 +75,7 @@ class _Lines:
 
 
 def duration(seconds: float) -> str:
-    """`1:02:03`, `2:03`."""
+    """Format seconds as `1:02:03` or `2:03`."""
     hours, rest = divmod(round(seconds), 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

@@ -39,8 +39,8 @@ def detect(
 ) -> None:
     """Find what is wrong in a response.
 
-    A file named - is standard input. Exit code: 0 no hallucination, 1 hallucination found, 3 could not be verified,
-    2 something was given wrongly, 130 stopped with Ctrl-C.
+    A file named - is standard input. Exit code: 0 no hallucination, 1 hallucination found, 3 could not be verified, 2
+    invalid options or input, 130 stopped with Ctrl-C.
     """
     from haluagent.cli.inputs import collect
     from haluagent.cli.partial import PartialDetection
@@ -55,7 +55,7 @@ def detect(
     interrupted = False
     with closing(agent), closed_pipe_ignored():
         try:
-            # However this ends, by Ctrl-C too, closing the iterator stops the agent's work.
+            # However this ends, even by Ctrl-C, closing the iterator stops the agent's work.
             with closing(partial.follow(events)) as followed:
                 _follow(followed, partial, trace, as_json)
         except KeyboardInterrupt:
@@ -69,7 +69,7 @@ def exit_code(detection: "Detection") -> int:
 
 
 def _follow(events: "Generator[Event, None, None]", partial: "PartialDetection", trace: bool, as_json: bool) -> None:
-    """Read the events to their end, showing them as steps or as one line of progress."""
+    """Read all events, showing them as steps or as one progress line."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.trace import event_lines, starting_line
 

@@ -1,4 +1,4 @@
-"""The agents of a command that checks many items: one for each endpoint."""
+"""The agents of a command that checks many items: one per endpoint."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,7 @@ from haluagent.cli.options import AgentOptions, make_agent
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
 
-IN_FLIGHT = 8  # at an endpoint; the embedded engine on a few cores gains nothing from several
+IN_FLIGHT = 8  # per endpoint; the embedded engine on a few cores gains nothing from several
 
 Endpoints = Annotated[
     list[str] | None,
@@ -23,11 +23,12 @@ SecondBudget = Annotated[float | None, typer.Option(min=0.001, help="Stop after 
 
 
 def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | None) -> "tuple[list[HaluAgent], int]":
-    """An agent for each endpoint, or for what the settings say where none is given, and how many items each checks at a
-    time. Sentences of one item are checked in turn: so they find their shared prefix in the endpoint's cache.
+    """Return an agent for each endpoint (without endpoints, one as the settings say), and the number of items that each
+    checks at a time. Sentences of one item are checked one after another, so that their shared prefix is in the
+    endpoint's cache.
 
-    Of several endpoints, those that do not answer are left out, with a line that says so. Raises ModelError where none
-    answers, ConfigError where an agent cannot be made, or endpoints serve different models.
+    If several endpoints are given, those that do not answer are left out with a message. Raises ModelError if none
+    answers, ConfigError if an agent cannot be made or the endpoints serve different models.
     """
     from haluagent.errors import ConfigError, ModelError
     from haluagent.models import resolve

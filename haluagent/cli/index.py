@@ -1,4 +1,4 @@
-"""`haluagent index`: the user's own documents, made searchable."""
+"""`haluagent index`: make the user's own documents searchable."""
 
 import json
 import sys
@@ -41,7 +41,7 @@ def add(
     index: IndexOption = None,
     field: Annotated[str | None, typer.Option(metavar="NAME", help="The field of JSON lines with the text.")] = None,
 ) -> None:
-    """Add text, Markdown, HTML, PDF and JSONL files; what is not new is left alone, what is gone is removed."""
+    """Add text, Markdown, HTML, PDF and JSONL files. Unchanged files are skipped, and deleted ones are removed."""
     target = _index(index)
     summary = target.add(paths, field=field, report=_show_change)
     _show_summary(summary, target.path)
@@ -53,7 +53,7 @@ def add(
 
 @app.command()
 def remove(paths: Paths, index: IndexOption = None) -> None:
-    """Take files and folders out of the index. The files themselves stay."""
+    """Remove files and folders from the index. The files themselves stay."""
     _index(index).remove(paths, report=_show_change)
 
 
@@ -64,7 +64,7 @@ def search(
     index: IndexOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the passages that fit a query best."""
+    """Show the passages that match a query best."""
     import asyncio
 
     from haluagent.cli.terminal import Screen, closed_pipe_ignored
@@ -86,7 +86,7 @@ def search(
 
 @app.command()
 def stats(index: IndexOption = None, as_json: AsJson = False) -> None:
-    """Say how much is in the index, and where it is."""
+    """Show how much is in the index, and where it is."""
     found = _index(index).stats()
     if as_json:
         _print_json(found.model_dump(mode="json"))

@@ -1,4 +1,4 @@
-"""What the user gives to be checked, read from arguments, files and standard input.
+"""Read the texts to check from arguments, files and standard input.
 
 Every mistake is a ConfigError of one line that says what to change.
 """
@@ -15,7 +15,7 @@ STANDARD_INPUT = "-"
 
 
 class Text(Record):
-    """A response with the question it answers, and what it may be checked against."""
+    """A response with the question it answers and, optionally, a reference to check it against."""
 
     question: str
     response: str
@@ -30,7 +30,7 @@ def collect(
     references: list[str],
     input_file: str | None,
 ) -> Text:
-    """Put together what was given. Raises ConfigError for what is missing, empty, unreadable or given twice."""
+    """Combine the inputs. Raises ConfigError for anything missing, empty, unreadable or given twice."""
     if [question_file, response_file, input_file, *references].count(STANDARD_INPUT) > 1:
         raise ConfigError("standard input (-) can be read only once: give the other text as a file or an argument")
     if input_file is not None:
@@ -50,15 +50,16 @@ def collect(
 
 
 def read_text(path: str) -> str:
-    """The text of a UTF-8 file (`-`: standard input), without its last line end. Raises ConfigError, also if empty."""
+    """Return the text of a UTF-8 file (`-`: standard input) without its last line end. Raises ConfigError if it cannot
+    be read or is empty."""
     name = "standard input" if path == STANDARD_INPUT else path
     try:
         data = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).expanduser().read_bytes()
     except OSError as error:
         raise ConfigError(f"cannot read {name}: {error.strerror or error}") from error
-    except (ValueError, RuntimeError) as error:  # a NUL in the path, or a home that does not exist
+    except (ValueError, RuntimeError) as error:  # a NUL in the path, or a home directory that does not exist
         raise ConfigError(f"cannot read {name!r}: {error}") from error
-    # Editors end a file with a line end that is no part of the text, and lengths are counted exactly.
+    # Editors end a file with a line end that is not part of the text, and lengths are counted exactly.
     text = decode(data, name).removesuffix("\n").removesuffix("\r")
     if not text.strip():
         raise ConfigError(f"{name} is empty")
@@ -66,7 +67,7 @@ def read_text(path: str) -> str:
 
 
 def decode(data: bytes, name: str) -> str:
-    """UTF-8 text, with or without a byte order mark. Raises ConfigError that calls the text `name`."""
+    """Decode UTF-8 text with or without a byte order mark. Raises ConfigError that calls the text `name`."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The command `haluagent`. Everything that takes time to import is imported by the command that needs it."""
+"""The command `haluagent`. Slow imports are left to the commands that need them."""
 
 import io
 import os
@@ -26,7 +26,7 @@ from haluagent.cli.trajectories import app as trajectories_app
 from haluagent.errors import ConfigError, HaluAgentError
 
 USER_MISTAKE = 2
-# Whatever failed, nothing was shown to be right or wrong.
+# Whatever failed, nothing has been shown to be right or wrong.
 NOT_VERIFIED = 3
 INTERRUPTED = 130
 
@@ -70,16 +70,16 @@ def _options(
 
 
 def main() -> None:
-    """The entry point: runs the command line and exits with its code."""
+    """Run the command line and exit with its code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that cannot show a character gets its number instead of a traceback.
+            # A terminal that cannot show a character gets an escape sequence instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code; errors are one line on standard error."""
+    """Run one command line and return its exit code. Errors are printed as one line on standard error."""
     try:
         code = app(arguments or ["--help"], prog_name="haluagent", standalone_mode=False)
     except KeyboardInterrupt:
@@ -90,7 +90,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _explain(error: Exception) -> int:
-    if hasattr(error, "format_message"):  # what typer raises for a wrong option or argument
+    if hasattr(error, "format_message"):  # raised by typer for a wrong option or argument
         message = error.format_message()
         if "\n" in message:  # a group without a command: the message is its help
             print(message, file=sys.stderr)
@@ -110,7 +110,7 @@ def _explain(error: Exception) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    # Imported here, because nothing else in this module needs it.
+    # Imported here because nothing else in this module needs it.
     from haluagent.report.lines import clean
 
     print(f"haluagent: {clean(message)}", file=sys.stderr)

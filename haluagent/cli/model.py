@@ -1,4 +1,4 @@
-"""`haluagent model`: list, pull and find the weights of the embedded model, and serve a model to others."""
+"""`haluagent model`: list, pull and locate the weights of the embedded model, and serve a model to others."""
 
 import sys
 from enum import StrEnum
@@ -21,7 +21,7 @@ class EngineName(StrEnum):
 
 @app.command("list")
 def list_models() -> None:
-    """Show the weights that have a name here, and which of them are on this machine."""
+    """Show the known weights, and which of them are on this machine."""
     from rich.console import Console
     from rich.table import Table
 
@@ -52,7 +52,7 @@ def pull(
     sha256: Annotated[str | None, typer.Option(help="What the file from a hub must have.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on a hub.")] = None,
 ) -> None:
-    """Download weights, check their SHA-256, and print where they are. Goes on where it was interrupted."""
+    """Download weights, check their SHA-256, and print their path. An interrupted download is resumed."""
     from haluagent.models.weights import catalogue
     from haluagent.models.weights.progress import download_progress
 
@@ -66,7 +66,7 @@ def pull(
 
 @app.command()
 def path(name: Name = None) -> None:
-    """Print where weights are. A mistake (exit code 2) where they are not on this machine."""
+    """Print the path of weights. Exit code 2 if they are not on this machine."""
     from haluagent.models.weights import catalogue
 
     name = name or catalogue.DEFAULT
@@ -90,7 +90,7 @@ def serve(
     api_key: Annotated[str | None, typer.Option(help="Ask clients for this key.")] = None,
     extra: Annotated[list[str] | None, typer.Argument(help="After --: more arguments for vLLM.")] = None,
 ) -> None:
-    """Serve a model in the foreground, for other programs and other machines, until Ctrl-C."""
+    """Serve a model in the foreground to other programs and machines, until Ctrl-C."""
     from haluagent.models.engines import serving as servers
 
     adapters = lora or []

@@ -1,4 +1,4 @@
-"""A detection while it runs: what has arrived so far, as one line of progress or as a report."""
+"""A detection in progress, as one progress line or as a report of what has arrived so far."""
 
 from collections.abc import Generator, Iterator
 
@@ -34,7 +34,7 @@ class PartialDetection:
                 self.finished = detection
 
     def follow(self, events: Iterator[Event]) -> Generator[Event, None, None]:
-        """Pass events on, keeping what they say. Closing this iterator stops the detection they come from."""
+        """Pass events on while recording them. Closing this iterator stops the detection they come from."""
         try:
             for event in events:
                 self.add(event)
@@ -45,7 +45,8 @@ class PartialDetection:
                 close()
 
     def line(self) -> str:
-        """Such as `2 of 5 sentences checked · S3 date`. Sentences are checked side by side, so they are counted."""
+        """Return a progress line such as `2 of 5 sentences checked · S3 date`. Sentences are checked in parallel, so
+        only their number is shown."""
         words = WORDS[self.language]
         if not self.sentences:
             return words["starting"]
@@ -54,7 +55,8 @@ class PartialDetection:
         return f"{checked} · {self._current}" if self._current else checked
 
     def detection(self) -> Detection:
-        """The answer, or what is known where none came: the sentences that were not reached are unverified."""
+        """Return the final detection or, without one, a detection from what is known, in which sentences not reached
+        are unverified."""
         if self.finished is not None:
             return self.finished
         words = WORDS[self.language]
@@ -70,7 +72,7 @@ class PartialDetection:
             question=self.question,
             response=self.response,
             language=self.language,
-            # Nothing that was not finished is known to be free of hallucination: True or None, never False.
+            # An unfinished detection never clears a response: True or None, never False.
             hallucination=hallucination or None,
             score=score,
             sentences=entries,

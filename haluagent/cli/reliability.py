@@ -1,4 +1,4 @@
-"""`haluagent reliability`: how reliably a model uses tools, after Relign (Xu et al. 2024)."""
+"""`haluagent reliability`: measure how reliably a model uses tools, after Relign (Xu et al. 2024)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,10 +50,10 @@ def run(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Let a model do tasks with simulated tools, and judge every call.
+    """Have a model do tasks with simulated tools, and judge every call.
 
-    The same command goes on where it was stopped. Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended it,
-    2 something was given wrongly, 130 stopped with Ctrl-C.
+    The same command resumes where it stopped. Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended
+    the run, 2 invalid options or input, 130 stopped with Ctrl-C.
     """
     from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure
@@ -94,7 +94,7 @@ def run(
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="What `haluagent reliability run` wrote.")],
 ) -> None:
-    """A table of the figures: rates in percent, by model, variant and kind of task."""
+    """Print a table of the figures: rates in percent, by model, variant and kind of task."""
     from haluagent.checks.reliability.measure import read
     from haluagent.checks.reliability.table import table
 
@@ -116,9 +116,9 @@ def classify(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Say of every call of recorded runs what is wrong with it.
+    """Classify what is wrong with each call of recorded runs.
 
-    With --from detection it is HaluAgent's own loop that is measured, from what `detect --json`, `batch` and `bench run` write.
+    With --from detection, HaluAgent's own loop is measured, from the output of `detect --json`, `batch` or `bench run`.
     """
     import asyncio
     from contextlib import closing, nullcontext
@@ -154,8 +154,8 @@ def data_rows(
 ) -> None:
     """Write trajectories for `haluagent train` from measured runs, after Relign.
 
-    To copy: originals, unmatched tools and missing parameters, 4:3:3. Better: a correct call, then an indecisive action, then a
-    hallucinated call.
+    For --sft: originals, unmatched tools and missing parameters in the ratio 4:3:3. For --dpo: a correct call is better
+    than an indecisive action, which is better than a hallucinated call.
     """
     from haluagent.checks.reliability import lessons
     from haluagent.checks.reliability.measure import read
@@ -175,8 +175,8 @@ def data_rows(
 
 
 def _trajectory(number: int, step: "Step") -> "Trajectory":
-    """A step as the training commands read it. They know a branch as right, unverified or wrong: so a step is correct, indecisive
-    or hallucinated there."""
+    """Return a step as a trajectory for the training commands. They rank branches as right, unverified or wrong, which
+    stand for correct, indecisive and hallucinated steps."""
     from haluagent.train.trajectories.records import Call, Said, Trajectory
 
     labels: dict[str, Label] = {"correct": "supported", "indecisive": "unverified", "hallucinated": "contradicted"}

@@ -1,4 +1,4 @@
-"""`haluagent runs check`: may the answer of an agent's run go out?"""
+"""`haluagent runs check`: check whether the answer of an agent's run may be released."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -57,10 +57,10 @@ def check(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Find out whether the answer of a run may go out: emit, revise or block, with every claim and call.
+    """Decide whether the answer of a run may be released: emit, revise or block, with every claim and call.
 
-    Exit code: 0 emit, 1 revise or block, 3 it could not be checked, 2 something was given wrongly. With --calls-only: 0 no
-    call was rejected, 1 one was.
+    Exit code: 0 emit, 1 revise or block, 3 it could not be checked, 2 invalid options or input. With --calls-only: 0 no
+    call was rejected, 1 at least one was.
     """
     from haluagent.errors import ConfigError
 
@@ -84,7 +84,8 @@ def _read(file: str, source: Source, task: Task | None, lang: options.LanguageCh
 
 
 def _settings(run: "AgentRun", **wanted: float | None) -> "GateSettings":
-    """Those of the task, with what the command line says. Raises ConfigError where they are not in order."""
+    """Return the settings of the task with the changes from the command line. Raises ConfigError if they are
+    inconsistent."""
     from haluagent.checks.runs.settings import GateSettings
 
     given = {name: value for name, value in wanted.items() if value is not None}
@@ -134,7 +135,8 @@ def _show(what: "object | Iterator[Line]") -> None:
 
 
 def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
-    """What a person reads: the action, the claims with their evidence, the probes that diverged, the calls."""
+    """Yield the report for a person: the action, the claims with their evidence, the probes that diverged, the
+    calls."""
     from haluagent.checks.runs.answers.probe import diverges
     from haluagent.report.lines import Line
 
@@ -156,7 +158,7 @@ def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
 
 
 def call_lines(validations: "tuple[ToolCallValidation, ...]") -> "Iterator[Line]":
-    """One line for the calls that are right, and each of the others with what is wrong with it."""
+    """Yield one line for the valid calls, and for each other call what is wrong with it."""
     from haluagent.report.lines import Line
 
     right = sum(item.status == "valid" for item in validations)

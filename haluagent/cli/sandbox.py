@@ -1,4 +1,4 @@
-"""`haluagent sandbox`: where code runs."""
+"""`haluagent sandbox`: set up and try the sandboxes that code runs in."""
 
 import asyncio
 import sys
@@ -21,7 +21,7 @@ NOT_RUN = 3
 
 @app.command()
 def status() -> None:
-    """Say which sandboxes work here, and what the others need. Removes what a crash left behind.
+    """Show which sandboxes work here, and what the others need. Removes what a crash left behind.
 
     Exit code: 0 if one works, 2 if none does.
     """
@@ -50,7 +50,7 @@ def build(
     ] = False,
     mirror: Annotated[str | None, typer.Option(metavar="URL", help="With --debootstrap: the Debian mirror.")] = None,
 ) -> None:
-    """Make the Docker image that programs run in."""
+    """Build the Docker image that programs run in."""
     from haluagent.sandbox.docker import build as builder
 
     if debootstrap and base is not None:
@@ -75,7 +75,7 @@ def run(
     """Run a program in a sandbox.
 
     Exit code: 0 it ran to its end, 1 it failed, 3 it could not be run (the sandbox failed, or lacks a package), 2
-    something was given wrongly.
+    invalid options or input.
     """
     from haluagent.cli.inputs import read_text
     from haluagent.sandbox import choose
@@ -102,5 +102,5 @@ def _show(execution: "Execution") -> None:
 
 
 def _harmless(text: str) -> str:
-    """The text without control characters, which could colour it, move the cursor, or do worse to a terminal."""
+    """Return the text without control characters, which could colour it, move the cursor, or do worse to a terminal."""
     return "".join(character for character in text if character in "\n\t" or unicodedata.category(character) != "Cc")

@@ -13,8 +13,8 @@ from haluagent.cli.options import AgentOptions, takes
 if TYPE_CHECKING:
     from haluagent.protocols import Model
 
-AT_ENDPOINT, EMBEDDED = 32, 2  # requests worked on at a time: one engine on a few cores gains little from more
-SENTENCES = 8  # of one request, checked at a time at an endpoint
+AT_ENDPOINT, EMBEDDED = 32, 2  # parallel requests: one engine on a few cores gains little from more
+SENTENCES = 8  # of one request, checked in parallel at an endpoint
 USUAL_PORTS = {"http": 80, "https": 443}  # browsers leave them out
 TOKEN = "HALUAGENT_SERVER_TOKEN"
 
@@ -47,10 +47,10 @@ def serve(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Answer over HTTP what detect, check, claims and runs answer here, and serve a page that shows it.
+    """Serve detect, check, claims and runs over HTTP, with a page that shows the results.
 
-    Exit code: 0 stopped by a signal, after what was under way; 2 something was given wrongly; 3 the model's endpoint does not
-    answer.
+    Exit code: 0 stopped by a signal, after finishing the requests in progress; 2 invalid options or input; 3 the
+    model's endpoint does not answer.
     """
     from haluagent.errors import ConfigError
 
@@ -73,7 +73,7 @@ def serve(
 
 
 def _model(wanted: AgentOptions, running: int | None) -> "tuple[Model, int]":
-    """The model, and how many requests are worked on at a time; an endpoint is asked for that many."""
+    """Return the model and the number of parallel requests, which the client of an endpoint must allow."""
     from haluagent.models import EmbeddedModel, resolve
 
     named: dict[str, Any] = {"base_url": wanted.base_url, "api_key": wanted.api_key, "adapter": wanted.adapter}
@@ -84,7 +84,8 @@ def _model(wanted: AgentOptions, running: int | None) -> "tuple[Model, int]":
 
 
 def _token(file: Path | None) -> str | None:
-    """The token that requests bear. Raises ConfigError for one that could be guessed, or that no header can hold."""
+    """Return the token that requests must carry. Raises ConfigError for one that is too easy to guess or that no header
+    can hold."""
     from haluagent.cli.inputs import read_text
     from haluagent.errors import ConfigError
 
@@ -101,7 +102,7 @@ def _token(file: Path | None) -> str | None:
 
 
 def _origin(url: str) -> str:
-    """A site as browsers name it. Raises ConfigError for what names none, and for `*`."""
+    """Normalise a site's origin as browsers write it. Raises ConfigError if it is not an origin, and for `*`."""
     from urllib.parse import urlsplit
 
     from haluagent.errors import ConfigError

@@ -1,7 +1,7 @@
-"""A chat session without its terminal: what was said, what comes next, and what it answers as lines.
+"""A chat session without its terminal: the state, the next input it expects, and its replies as lines.
 
-A session reads blocks of text. A block of one line that starts with `/` is a command; any other block is what
-the session asks for: a question, then a response, or a reference.
+A session reads blocks of text. A block of one line that starts with `/` is a command. Any other block is the input that
+the session expects: a question, a response, or a reference.
 """
 
 import os
@@ -41,7 +41,7 @@ HELP = {
 
 
 class Session:
-    """The state of one chat. `status` shows progress of a detection in one line, where there is a place for it."""
+    """The state of one chat. `status` receives a detection's progress line, if there is a place to show it."""
 
     def __init__(
         self, agent: "HaluAgent", language: LanguageChoice = "auto", status: Callable[[str], None] = lambda text: None
@@ -68,7 +68,7 @@ class Session:
         }
 
     def enter(self, block: str) -> Generator[Line, None, None]:
-        """Take one block and answer it. Raises ConfigError where the user can do better."""
+        """Take one block and yield the reply. Raises ConfigError for mistakes that the user can correct."""
         block = block.strip()
         if not block:
             return
@@ -86,7 +86,7 @@ class Session:
             yield from self._detect(block)
 
     def back(self) -> None:
-        """Forget what was begun: the next block is a question again."""
+        """Drop what was entered: the next block is a question again."""
         self.expected = "question"
 
     def _command(self, line: str) -> Iterator[Line]:
@@ -110,7 +110,7 @@ class Session:
                     self.status(partial.line())
                     yield from event_lines(event, language, evidence=True)
         finally:
-            # Stopped half-way, what is done is kept, as long as there is something.
+            # If it was stopped halfway, keep what is done.
             if partial.sentences or partial.finished:
                 self.last = partial.detection()
         yield from report_lines(partial.detection())
@@ -207,7 +207,7 @@ class Session:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """The file is either as it was or complete, also when this is interrupted."""
+    """Write the file so that it is either unchanged or complete, even if this is interrupted."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""Printing lines: coloured and wrapped on a terminal, as they are everywhere else."""
+"""Print lines: coloured and wrapped on a terminal, plain everywhere else."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ NARROWEST = 20
 
 
 class Screen:
-    """One output stream. Colour only on a terminal, and not where `NO_COLOR` is set (https://no-color.org)."""
+    """An output stream. Colour is used on a terminal only, and not if `NO_COLOR` is set (https://no-color.org)."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
@@ -34,7 +34,7 @@ class Screen:
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """Within it, `status()` keeps one line below the others, with the time that has passed."""
+        """Let `status()` keep one line below the others, with the elapsed time, while the block runs."""
         try:
             yield
         finally:
@@ -60,7 +60,7 @@ def _console(stream: TextIO) -> "Console":
 
 
 def _progress(console: "Console") -> "Progress":
-    """A line that redraws itself and is gone afterwards."""
+    """Return a progress line that redraws itself and disappears afterwards."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
@@ -69,10 +69,11 @@ def _progress(console: "Console") -> "Progress":
 
 @contextmanager
 def closed_pipe_ignored() -> Iterator[None]:
-    """A reader that left (`haluagent detect … | head`) has what it wanted: the exit code still says the verdict."""
+    """Ignore a reader that closes the pipe early (`haluagent detect … | head`): the exit code still gives the
+    verdict."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes standard output once more on its way out, which would fail again.
+        # Python flushes standard output again at exit, which would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

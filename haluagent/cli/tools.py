@@ -1,4 +1,4 @@
-"""`haluagent tools`: what the agent can call, and whether it does what its examples say."""
+"""`haluagent tools`: show the tools that the agent can call, and test their examples."""
 
 import difflib
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ NAME_HELP = "The tool's name, as 'haluagent tools list' has it."
 
 @app.command("list")
 def list_tools(tools: ToolFiles = None) -> None:
-    """Every tool with what it does."""
+    """List every tool with what it does."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
 
@@ -38,7 +38,7 @@ def list_tools(tools: ToolFiles = None) -> None:
 
 @app.command()
 def show(name: Annotated[str, typer.Argument(help=NAME_HELP)], tools: ToolFiles = None) -> None:
-    """One tool: its arguments, its descriptions, and the examples that the model sees."""
+    """Show one tool: its arguments, its descriptions, and the examples that the model sees."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
 
@@ -59,10 +59,10 @@ def test(
     everything: Annotated[bool, typer.Option("--all", help="Test every tool.")] = False,
     lang: Annotated[Literal["en", "zh"] | None, typer.Option(help="Only the examples in this language.")] = None,
 ) -> None:
-    """Run a tool's examples and compare what it says with what they show.
+    """Run a tool's examples and compare the results with what they show.
 
     Without a name: the tools of the files. Exit code: 0 all as shown, 1 something differs, 3 something could not be
-    verified (no model, sandbox or search; a service that failed), 2 something was given wrongly.
+    verified (no model, sandbox or search, or a service that failed), 2 invalid options or input.
     """
     import asyncio
 
@@ -76,7 +76,8 @@ def test(
 
 
 def registry_with(files: list[Path] | None) -> "Registry":
-    """The built-in tools, those of installed packages, and those of `files`. Raises ConfigError."""
+    """Return the built-in tools, those of installed packages, and those of `files`. Raises ConfigError if a file cannot
+    be loaded."""
     from haluagent.tooling.plugins import load_file
     from haluagent.tools import default_registry
 
@@ -88,7 +89,7 @@ def registry_with(files: list[Path] | None) -> "Registry":
 
 
 def find_tool(name: str, registry: "Registry") -> "Tool":
-    """Raises ConfigError for an unknown name, with the nearest one."""
+    """Return the tool with this name. Raises ConfigError for an unknown name, suggesting the nearest one."""
     tools = {tool.name: tool for tool in registry}
     if name not in tools:
         near = difflib.get_close_matches(name, tools, n=1)
@@ -113,7 +114,7 @@ def _chosen(name: str | None, files: list[Path] | None, everything: bool, regist
 
 
 async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str | None) -> "list[Trial]":
-    """Run and show the demos, one after the other."""
+    """Run and show the demos one after another."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
     from haluagent.tooling.demo_runs import Parts, make_part, try_demo

@@ -1,4 +1,4 @@
-"""`haluagent train`: teach a model to be the agent."""
+"""`haluagent train`: fine-tune a model for the agent."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,7 +57,7 @@ def sft(
     save_every: SaveEvery = None,
     gradient_checkpointing: Checkpointing = None,
 ) -> None:
-    """Teach a model the turns of trajectories; what it reads between them is masked."""
+    """Fine-tune a model on the turns of trajectories; what it reads between them is masked."""
     from haluagent.errors import ConfigError
     from haluagent.train.sft import train
 
@@ -94,7 +94,7 @@ def dpo(
     save_every: SaveEvery = None,
     gradient_checkpointing: Checkpointing = None,
 ) -> None:
-    """Teach a model to prefer branches that ended right over those that did not."""
+    """Train a model to prefer branches that ended right over those that did not."""
     from haluagent.train.dpo import train
 
     _check_form(adapter, rank=rank, alpha=alpha, targets=targets, dropout=dropout)
@@ -122,7 +122,7 @@ def export(
     ] = None,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens of each answer in the check.")] = 32,
 ) -> None:
-    """Write an adapter for vLLM and for the embedded engine, and check that both say the same."""
+    """Write an adapter for vLLM and for the embedded engine, and check that both give the same text."""
     from haluagent.errors import ConfigError
     from haluagent.train import check as checks
     from haluagent.train.base import gguf_path
@@ -143,7 +143,7 @@ def export(
 
 
 def _check_form(adapter: Path | None, **form: float | str | None) -> None:
-    """Raises ConfigError where a training is to go on from an adapter in another form than it has."""
+    """Raise ConfigError if options on the form of the adapter are given beside an adapter to start from."""
     from haluagent.errors import ConfigError
 
     if adapter and (given := [f"--{name}" for name, value in form.items() if value is not None]):

@@ -1,4 +1,4 @@
-"""`haluagent trajectories`: what a model is taught with."""
+"""`haluagent trajectories`: make the data for fine-tuning a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -43,7 +43,7 @@ def build(
     *,
     wanted: AgentOptions,
 ) -> None:
-    """Let the agent check labelled items with a teacher in the place of its model, and keep all that is said."""
+    """Let the agent check labelled items with a teacher in place of its model, and record all calls."""
     import asyncio
 
     from haluagent.errors import ConfigError
@@ -100,7 +100,7 @@ def filter_(
 
 @app.command("stats")
 def stats_(file: _File) -> None:
-    """Counts by source and filter, and whether length, words or source alone tell the labels apart."""
+    """Show counts by source and filter, and whether length, words or source alone predict the labels."""
     from haluagent.train.trajectories import stats
     from haluagent.train.trajectories.filter import keep
 
@@ -120,7 +120,7 @@ def show(
         bool, typer.Option("--prompts", help="Show what was sent as well, not only what was said.")
     ] = False,
 ) -> None:
-    """Show one trajectory: the item, and what the teacher said. What is taught is marked with a star."""
+    """Show one trajectory: the item and the teacher's replies. Replies used for training are marked with a star."""
     from haluagent.errors import ConfigError
     from haluagent.train.trajectories import records
 
