@@ -14,14 +14,14 @@ FAILED = 3
 @takes(*(name for name in SHARED if name != "concurrency"))
 def batch(
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="JSON lines, each {question, response, reference?, id?}.")
+        Path, typer.Argument(metavar="IN", help="JSON Lines, each {question, response, reference?, id?}.")
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="OUT", help="JSON lines of results; continued if it exists.")
+        Path, typer.Option("--out", "-o", metavar="OUT", help="JSON Lines of results; continued if it exists.")
     ],
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check lines again that failed.")] = False,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,

@@ -26,11 +26,11 @@ Sets = Annotated[
     str, typer.Option(metavar="NAME[:N],…", help="Sets; NAME:N takes the first N items. See 'bench list'.")
 ]
 Data = Annotated[
-    Path | None, typer.Option(help="The directory with the files of the sets; without it they are fetched.")
+    Path | None, typer.Option(help="The directory with the files of the sets; by default they are fetched.")
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="The first N items of each set only.")]
-Out = Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON lines; continued if it exists.")]
-RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Judge items again that failed.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N items of each set.")]
+Out = Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")]
+RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Judge failed items again.")]
 
 
 @app.command("list")
@@ -52,12 +52,12 @@ def run(
     in_flight: InFlight = None,
     retry_errors: RetryErrors = False,
     item_budget: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many judgements: an item by a method.")
+        int | None, typer.Option(min=1, help="Stop after this many judgements (one item by one method).")
     ] = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
     untaught: Annotated[
-        bool, typer.Option("--untaught", help="Also run the agent on the same weights without their adapter.")
+        bool, typer.Option("--untaught", help="Also run the agent on the base model, without its adapter.")
     ] = False,
     *,
     wanted: AgentOptions,
@@ -95,7 +95,7 @@ def compare(
     limit: Limit = None,
     retry_errors: RetryErrors = False,
     install: Annotated[
-        bool, typer.Option("--install", help="Make the peers' environments where they are missing.")
+        bool, typer.Option("--install", help="Create the peers' environments if they are missing.")
     ] = False,
     *,
     wanted: AgentOptions,
@@ -123,9 +123,7 @@ def compare(
 @takes(*MODEL, sandbox="none", search="none")
 def runs(
     out: Out,
-    no_probes: Annotated[
-        bool, typer.Option("--no-probes", help="Leave stage 3 out: no question is asked again.")
-    ] = False,
+    no_probes: Annotated[bool, typer.Option("--no-probes", help="Skip stage 3: ask no question again.")] = False,
     *,
     wanted: AgentOptions,
 ) -> None:
@@ -140,7 +138,9 @@ def runs(
 @app.command()
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A file that 'bench run' or 'bench compare' wrote.")],
-    out: Annotated[Path | None, typer.Option(help="Where to write, without an ending; beside RUN by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write, without a file extension; beside RUN by default.")
+    ] = None,
 ) -> None:
     """Write the report of a run as Markdown, JSON and one HTML page, and print the figures."""
     from haluagent.bench.report import writing as reports

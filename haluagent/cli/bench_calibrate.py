@@ -12,13 +12,15 @@ from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
 def calibrate(
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The file of judgements, one JSON line a pair; continued if it exists.")
+        Path | None, typer.Option(help="The file of judgements, one JSON line per pair; continued if it exists.")
     ] = None,
     limit: Annotated[int, typer.Option(help="At most N pairs for each use and language.")] = 48,
     answers: Annotated[
-        int | None, typer.Option(min=1, help="Judge answers to so many word problems instead, for the calculator.")
+        int | None, typer.Option(min=1, help="Judge answers to this many word problems instead, for the calculator.")
     ] = None,
-    fit_only: Annotated[Path | None, typer.Option(help="Ask nothing: fit the judgements of this file again.")] = None,
+    fit_only: Annotated[
+        Path | None, typer.Option(help="Ask the model nothing: refit the judgements in this file.")
+    ] = None,
     *,
     wanted: AgentOptions,
 ) -> None:

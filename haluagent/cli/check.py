@@ -22,30 +22,31 @@ ModeChoice = Literal["fast", "judge", "agent"]
 
 @takes(*MODEL, "max_steps", "max_tokens", "max_seconds", "concurrency", "sandbox", "tools", search="none")
 def check(
-    question: Annotated[str, typer.Option(help="What was asked. It is no evidence for the answer.")] = "",
+    question: Annotated[str, typer.Option(help="The question. It is not evidence for the answer.")] = "",
     answer: Annotated[str | None, typer.Option(help="The answer to check.")] = None,
     document: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="A text the answer rests on. May be given several times.")
+        list[str] | None,
+        typer.Option(metavar="FILE", help="A text that the answer is based on. May be given several times."),
     ] = None,
     mode: Annotated[
-        ModeChoice, typer.Option(help="A scored choice; reasons, then the score; or claim by claim with tools.")
+        ModeChoice, typer.Option(help="A scored choice; reasoning, then the score; or claim by claim with tools.")
     ] = "fast",
     prompt_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The prompt that the model's publisher asks for, with --mode judge."),
+        typer.Option(metavar="FILE", help="The prompt that the model's publisher prescribes, with --mode judge."),
     ] = None,
     threshold: Annotated[float, typer.Option(min=0, max=1, help="FAIL above this probability.")] = 0.5,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     input_path: Annotated[
         Path | None,
-        typer.Option(metavar="IN", help="JSON lines, each {question, answer, document, id?}, instead of one answer."),
+        typer.Option(metavar="IN", help="JSON Lines, each {question, answer, document, id?}, instead of one answer."),
     ] = None,
     output_path: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="JSON lines of results; continued if it exists.")
+        Path | None, typer.Option(metavar="OUT", help="JSON Lines of results; continued if it exists.")
     ] = None,
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check lines again that failed.")] = False,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
     lang: Lang = "auto",
     *,
     wanted: AgentOptions,

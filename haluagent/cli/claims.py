@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FAILED = 3
 
-app = typer.Typer(help="Take the claims out of responses and check them against references.", no_args_is_help=True)
+app = typer.Typer(help="Extract the claims of responses and check them against references.", no_args_is_help=True)
 
 # Underscores are RefChecker's spelling.
 _In = Annotated[
@@ -25,29 +25,33 @@ _In = Annotated[
     ),
 ]
 _Out = Annotated[
-    Path, typer.Option("--output-path", "--output_path", metavar="OUT", help="The same items with what was found.")
+    Path, typer.Option("--output-path", "--output_path", metavar="OUT", help="The same items with the results.")
 ]
 _Format = Annotated[
     Literal["sentence", "subsentence", "triplet"],
-    typer.Option("--claim-format", "--claim_format", help="What a claim is, where they are extracted."),
+    typer.Option("--claim-format", "--claim_format", help="The form of extracted claims."),
 ]
 _Aggregator = Annotated[
     Literal["strict", "soft", "major"],
     typer.Option(
-        "--aggregator", "--aggregator_name", help="Y is the worst label (strict), the share of each, or the commonest."
+        "--aggregator",
+        "--aggregator_name",
+        help="Y is the worst label (strict), the share of each label (soft), or the most common one (major).",
     ),
 ]
 _Checker = Annotated[
     Literal["choice", "joint", "nli"],
     typer.Option(
-        "--checker", "--checker_name", help="A scored choice a claim, several claims a call, or an NLI model."
+        "--checker", "--checker_name", help="One scored choice per claim, several claims per call, or an NLI model."
     ),
 ]
 _NliModel = Annotated[
     str | None,
     typer.Option("--nli-model", metavar="DIR", help="The ONNX model of --checker nli: a directory, or OWNER/NAME."),
 ]
-_NoTools = Annotated[bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker too.")]
+_NoTools = Annotated[
+    bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker as well.")
+]
 _Language = Annotated[LanguageChoice, typer.Option("--lang", "--language", help="Language of the responses.")]
 
 
@@ -66,7 +70,7 @@ def _command(command: "Command") -> Callable[..., None]:
         language: _Language = "auto",
         endpoint: Endpoints = None,
         in_flight: InFlight = None,
-        retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Do items again that failed.")] = False,
+        retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed items.")] = False,
         limit: MaxItems = None,
         token_budget: TokenBudget = None,
         second_budget: SecondBudget = None,
@@ -125,9 +129,9 @@ def _command(command: "Command") -> Callable[..., None]:
     return run
 
 
-_CODES = """\n\nThe same command goes on where it was stopped. Exit code: 0 all items are in OUT, 3 some of them failed or a budget
-ended it, 2 something was given wrongly, 130 stopped with Ctrl-C."""
+_CODES = """\n\nThe same command resumes where it stopped. Exit code: 0 all items are in OUT, 3 some of them failed or a budget
+ended the run, 2 invalid options or input, 130 stopped with Ctrl-C."""
 
-app.command("extract", help="Take the claims out of each response." + _CODES)(_command("extract"))
+app.command("extract", help="Extract the claims of each response." + _CODES)(_command("extract"))
 app.command("check", help="Check the claims of each item against its reference." + _CODES)(_command("check"))
-app.command("extract-check", help="Take the claims out and check them." + _CODES)(_command("extract-check"))
+app.command("extract-check", help="Extract the claims and check them." + _CODES)(_command("extract-check"))

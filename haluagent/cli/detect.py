@@ -20,8 +20,8 @@ INTERRUPTED = 130
 
 @takes(*options.SHARED)
 def detect(
-    question: Annotated[str | None, typer.Option(help="What was asked.")] = None,
-    response: Annotated[str | None, typer.Option(help="What the language model answered: the text to check.")] = None,
+    question: Annotated[str | None, typer.Option(help="The question.")] = None,
+    response: Annotated[str | None, typer.Option(help="The language model's answer: the text to check.")] = None,
     reference: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="A text to check against. May be given several times.")
     ] = None,

@@ -16,10 +16,10 @@ Endpoints = Annotated[
     list[str] | None,
     typer.Option("--endpoint", metavar="URL", help="An OpenAI-compatible endpoint. Several share the work."),
 ]
-InFlight = Annotated[int | None, typer.Option(min=1, help="Items checked at a time, at each endpoint.")]
-MaxItems = Annotated[int | None, typer.Option(min=1, help="Stop after so many items.")]
-TokenBudget = Annotated[int | None, typer.Option(min=1, help="Stop after so many tokens evaluated and generated.")]
-SecondBudget = Annotated[float | None, typer.Option(min=0.001, help="Stop after so many seconds.")]
+InFlight = Annotated[int | None, typer.Option(min=1, help="Items checked at a time at each endpoint.")]
+MaxItems = Annotated[int | None, typer.Option(min=1, help="Stop after this many items.")]
+TokenBudget = Annotated[int | None, typer.Option(min=1, help="Stop after this many tokens, evaluated and generated.")]
+SecondBudget = Annotated[float | None, typer.Option(min=0.001, help="Stop after this many seconds.")]
 
 
 def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | None) -> "tuple[list[HaluAgent], int]":

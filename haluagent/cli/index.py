@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Your own documents: the search that needs no network and no key.", no_args_is_help=True)
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with all that is in them.")]
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with everything in them.")]
 IndexOption = Annotated[
     Path | None,
     typer.Option("--index", metavar="FILE", help="The index; by default HALUAGENT_INDEX or the user's own."),
@@ -39,7 +39,9 @@ _SUMMARY = {
 def add(
     paths: Paths,
     index: IndexOption = None,
-    field: Annotated[str | None, typer.Option(metavar="NAME", help="The field of JSON lines with the text.")] = None,
+    field: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The field of JSON Lines that holds the text.")
+    ] = None,
 ) -> None:
     """Add text, Markdown, HTML, PDF and JSONL files. Unchanged files are skipped, and deleted ones are removed."""
     target = _index(index)
@@ -59,8 +61,8 @@ def remove(paths: Paths, index: IndexOption = None) -> None:
 
 @app.command()
 def search(
-    query: Annotated[str, typer.Argument(help="A question, or some words.")],
-    count: Annotated[int, typer.Option(min=1, max=100, help="How many passages at most.")] = 5,
+    query: Annotated[str, typer.Argument(help="A question or some words.")],
+    count: Annotated[int, typer.Option(min=1, max=100, help="The maximum number of passages.")] = 5,
     index: IndexOption = None,
     as_json: AsJson = False,
 ) -> None:

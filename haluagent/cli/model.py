@@ -9,7 +9,7 @@ import typer
 
 from haluagent.errors import ConfigError
 
-app = typer.Typer(help="The model: its weights on this machine, and servers for it.", no_args_is_help=True)
+app = typer.Typer(help="Manage the weights on this machine, and serve a model.", no_args_is_help=True)
 
 Name = Annotated[str | None, typer.Argument(help="A name from `model list`, or hf:OWNER/REPO/FILE.gguf.")]
 
@@ -49,7 +49,7 @@ def list_models() -> None:
 @app.command()
 def pull(
     name: Name = None,
-    sha256: Annotated[str | None, typer.Option(help="What the file from a hub must have.")] = None,
+    sha256: Annotated[str | None, typer.Option(help="The expected SHA-256 of a file from a hub.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on a hub.")] = None,
 ) -> None:
     """Download weights, check their SHA-256, and print their path. An interrupted download is resumed."""
@@ -78,16 +78,16 @@ def path(name: Name = None) -> None:
 
 @app.command()
 def serve(
-    engine: Annotated[EngineName, typer.Option(help="What runs the model.")] = EngineName.LLAMA_CPP,
+    engine: Annotated[EngineName, typer.Option(help="The engine that runs the model.")] = EngineName.LLAMA_CPP,
     model: Annotated[str | None, typer.Option(help="Weights for llama.cpp; a model's id or path for vLLM.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8080,
     context: Annotated[int | None, typer.Option(help="Tokens per conversation.")] = None,
-    parallel: Annotated[int | None, typer.Option(help="Requests at a time.")] = None,
+    parallel: Annotated[int | None, typer.Option(help="Parallel requests.")] = None,
     lora: Annotated[list[str] | None, typer.Option(help="vLLM: NAME=PATH; llama.cpp: a GGUF file.")] = None,
     max_lora_rank: Annotated[int | None, typer.Option(help="vLLM: the largest rank among the adapters.")] = None,
     vllm_bin: Annotated[str | None, typer.Option(help="vLLM: its executable (or HALUAGENT_VLLM).")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Ask clients for this key.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="Require this key from clients.")] = None,
     extra: Annotated[list[str] | None, typer.Argument(help="After --: more arguments for vLLM.")] = None,
 ) -> None:
     """Serve a model in the foreground to other programs and machines, until Ctrl-C."""

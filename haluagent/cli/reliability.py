@@ -19,31 +19,36 @@ FAILED = 3
 
 app = typer.Typer(help="Measure how reliably a model uses tools.", no_args_is_help=True)
 
-_Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The rows of RelyToolBench, as JSON lines.")]
+_Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The rows of RelyToolBench, as JSON Lines.")]
 
 
 @app.command("run")
 @takes(*MODEL, sandbox="none", search="none")
 def run(
     data: _Data,
-    out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="Where the measured tasks are kept.")],
+    out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="The file of measured tasks.")],
     kinds: Annotated[
         str,
-        typer.Option(metavar="LIST", help="Of original, missing_parameter, unmatched_tools, with commas between them."),
+        typer.Option(
+            metavar="LIST", help="Any of original, missing_parameter and unmatched_tools, separated by commas."
+        ),
     ] = "original,missing_parameter,unmatched_tools",
     indecisive: Annotated[
-        bool, typer.Option("--indecisive/--no-indecisive", help="Offer ChangeTools and TalkToUser beside the tools.")
+        bool,
+        typer.Option("--indecisive/--no-indecisive", help="Offer ChangeTools and TalkToUser in addition to the tools."),
     ] = True,
     grammar: Annotated[
         bool,
-        typer.Option("--grammar/--no-grammar", help="Hold the model to the tools' schemas, where the endpoint can."),
+        typer.Option("--grammar/--no-grammar", help="Constrain the model to the tools' schemas, if the endpoint can."),
     ] = True,
-    max_calls: Annotated[int, typer.Option(min=1, help="Calls that one task may take.")] = 6,
-    temperature: Annotated[float, typer.Option(min=0.0, help="Of the model that uses the tools.")] = 0.0,
+    max_calls: Annotated[int, typer.Option(min=1, help="The maximum number of calls per task.")] = 6,
+    temperature: Annotated[
+        float, typer.Option(min=0.0, help="The temperature of the model that uses the tools.")
+    ] = 0.0,
     lang: Lang = "auto",
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Do tasks again that failed.")] = False,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed tasks.")] = False,
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
@@ -92,7 +97,9 @@ def run(
 
 @app.command("report")
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="What `haluagent reliability run` wrote.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN.jsonl...", help="Files that `haluagent reliability run` wrote.")
+    ],
 ) -> None:
     """Print a table of the figures: rates in percent, by model, variant and kind of task."""
     from haluagent.checks.reliability.measure import read
@@ -106,13 +113,13 @@ def report(
 def classify(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="RUN.json...", help="Recorded runs: JSON, or JSON lines; - is standard input."),
+        typer.Argument(metavar="RUN.json...", help="Recorded runs: JSON or JSON Lines; - is standard input."),
     ],
     source: Annotated[
-        Source, typer.Option("--from", help="Whose form they have: ours, or what another library keeps.")
+        Source, typer.Option("--from", help="The format of the runs: ours, or that of another library.")
     ] = "haluagent",
-    rules: Annotated[bool, typer.Option("--rules", help="By the rules alone. Needs no model.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a run.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Use the rules alone. Needs no model.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
     *,
     wanted: AgentOptions,
 ) -> None:
@@ -144,13 +151,13 @@ def classify(
 @app.command("data")
 def data_rows(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN.jsonl...", help="Runs over tasks that are not for measuring.")
+        list[Path], typer.Argument(metavar="RUN.jsonl...", help="Runs over tasks that are not used for measuring.")
     ],
-    sft: Annotated[Path | None, typer.Option("--sft", metavar="FILE", help="Where steps to copy are written.")] = None,
+    sft: Annotated[Path | None, typer.Option("--sft", metavar="FILE", help="Where to write steps to imitate.")] = None,
     dpo: Annotated[
-        Path | None, typer.Option("--dpo", metavar="FILE", help="Where steps of which one is better are written.")
+        Path | None, typer.Option("--dpo", metavar="FILE", help="Where to write pairs of a better and a worse step.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the tasks whose steps are copied.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for drawing the tasks whose steps are imitated.")] = 0,
 ) -> None:
     """Write trajectories for `haluagent train` from measured runs, after Relign.
 

@@ -34,23 +34,27 @@ def _runs() -> None:
 def check(
     file: Annotated[str, typer.Argument(metavar="RUN.json", help="The recorded run; - is standard input.")],
     source: Annotated[
-        Source, typer.Option("--from", help="Whose form it has: ours, or what another library keeps.")
+        Source, typer.Option("--from", help="The format of the run: ours, or that of another library.")
     ] = "haluagent",
-    task: Annotated[Task | None, typer.Option(help="What the answer is for, instead of what the run says.")] = None,
+    task: Annotated[Task | None, typer.Option(help="What the answer is for; overrides the run's own task.")] = None,
     emit: Annotated[
-        float | None, typer.Option(min=0, max=1, help="The overall score from which an answer may go out.")
+        float | None, typer.Option(min=0, max=1, help="The lowest overall score at which an answer may be released.")
     ] = None,
-    revise: Annotated[float | None, typer.Option(min=0, max=1, help="Below it a claim has to be revised.")] = None,
+    revise: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Claims with a lower score must be revised.")
+    ] = None,
     block: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Below it a critical claim blocks the answer.")
+        float | None, typer.Option(min=0, max=1, help="Critical claims with a lower score block the answer.")
     ] = None,
     base_rate: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="The share of an answer's claims that are right as a rule.")
+        float | None, typer.Option(min=0.01, max=0.99, help="The usual share of right claims in an answer.")
     ] = None,
     calls_only: Annotated[
         bool, typer.Option("--calls-only", help="Check only the tool calls. Needs no model.")
     ] = False,
-    no_probes: Annotated[bool, typer.Option("--no-probes", help="Do not ask about critical claims again.")] = False,
+    no_probes: Annotated[
+        bool, typer.Option("--no-probes", help="Ask no question again about critical claims.")
+    ] = False,
     audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
     lang: Lang = "auto",

@@ -13,7 +13,7 @@ from haluagent.errors import ConfigError
 if TYPE_CHECKING:
     from haluagent.protocols import Execution
 
-app = typer.Typer(help="Where code from a response runs.", no_args_is_help=True)
+app = typer.Typer(help="Set up and try the sandboxes that code from a response runs in.", no_args_is_help=True)
 
 PROGRAM_FAILED = 1
 NOT_RUN = 3
@@ -46,7 +46,8 @@ def build(
         str | None, typer.Option(metavar="IMAGE", help="The image to build on; it needs Python 3.10.")
     ] = None,
     debootstrap: Annotated[
-        bool, typer.Option("--debootstrap", help="Make the base from Debian packages, without a registry (as root).")
+        bool,
+        typer.Option("--debootstrap", help="Build the base image from Debian packages, without a registry (as root)."),
     ] = False,
     mirror: Annotated[str | None, typer.Option(metavar="URL", help="With --debootstrap: the Debian mirror.")] = None,
 ) -> None:

@@ -22,27 +22,29 @@ TOKEN = "HALUAGENT_SERVER_TOKEN"
 @takes(*options.SHARED)
 def serve(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")
+        str, typer.Option(help="The address to listen on; any other than this machine's own needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")] = 8642,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 picks a free one.")] = 8642,
     token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help=f"What requests have to bear is in this file; or in {TOKEN}.")
+        Path | None,
+        typer.Option(metavar="FILE", help=f"A file with the token that requests must carry; or set {TOKEN}."),
     ] = None,
     allow_origin: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="A site whose pages may ask. May be given several times.")
+        list[str] | None,
+        typer.Option(metavar="URL", help="A site whose pages may send requests. May be given several times."),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name that the server is called by. May be given several times."),
+        typer.Option(metavar="NAME", help="A host name of the server. May be given several times."),
     ] = None,
-    max_running: Annotated[int | None, typer.Option(min=1, help="Requests worked on at a time.")] = None,
+    max_running: Annotated[int | None, typer.Option(min=1, help="Requests in progress at a time.")] = None,
     max_waiting: Annotated[
-        int, typer.Option(min=0, help="Requests that wait for their turn; more are turned away.")
+        int, typer.Option(min=0, help="Requests that may wait for their turn; more are turned away.")
     ] = 256,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 2_000_000,
-    max_text: Annotated[int, typer.Option(min=1, help="Characters of all texts of a request.")] = 400_000,
-    deadline: Annotated[float, typer.Option(min=0.001, help="Seconds of work on one request.")] = 300.0,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds for what is under way when it has to stop.")] = 20.0,
+    max_body: Annotated[int, typer.Option(min=1, help="The maximum bytes of a request.")] = 2_000_000,
+    max_text: Annotated[int, typer.Option(min=1, help="The maximum characters of all texts of a request.")] = 400_000,
+    deadline: Annotated[float, typer.Option(min=0.001, help="The maximum seconds of work on one request.")] = 300.0,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds to finish requests in progress on shutdown.")] = 20.0,
     log_texts: Annotated[bool, typer.Option("--log-texts", help="Write the texts of requests to the log.")] = False,
     *,
     wanted: AgentOptions,

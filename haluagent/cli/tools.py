@@ -20,7 +20,7 @@ DIFFERENT, UNVERIFIED = 1, 3
 
 app = typer.Typer(help="The tools the agent can call.", no_args_is_help=True)
 
-NAME_HELP = "The tool's name, as 'haluagent tools list' has it."
+NAME_HELP = "The tool's name, as shown by 'haluagent tools list'."
 
 
 @app.command("list")

@@ -8,25 +8,25 @@ import typer
 if TYPE_CHECKING:
     from haluagent.train.settings import Settings
 
-app = typer.Typer(help="Teach a model to be the agent.", no_args_is_help=True)
+app = typer.Typer(help="Fine-tune a model for the agent.", no_args_is_help=True)
 
-Base = Annotated[str, typer.Option(help="A model of a hub, a directory, a GGUF file, or a name of 'model list'.")]
+Base = Annotated[str, typer.Option(help="A model on a hub, a directory, a GGUF file, or a name from 'model list'.")]
 Adapter = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Go on from this adapter: the directory 'adapter' of a training.")
+    Path | None, typer.Option(metavar="DIR", help="Start from this adapter: the directory 'adapter' of a training.")
 ]
 Out = Annotated[
-    Path, typer.Option(metavar="DIR", help="Where the adapter goes; a training that is there is continued.")
+    Path, typer.Option(metavar="DIR", help="Where to write the adapter; a training that is there is resumed.")
 ]
-MaxSteps = Annotated[int | None, typer.Option(min=1, help="Stop after so many steps.")]
-Minutes = Annotated[float | None, typer.Option(help="Stop after so many minutes, at a step.")]
-Seed = Annotated[int, typer.Option(help="For the order of the rows and the first weights of the adapter.")]
-Rank = Annotated[int | None, typer.Option(min=1, help="Of the LoRA.")]
-Alpha = Annotated[int | None, typer.Option(min=1, help="Scale of the LoRA: alpha / rank.")]
-Targets = Annotated[str | None, typer.Option(help="What the LoRA is on: attention or all.")]
-Dropout = Annotated[float | None, typer.Option(min=0, max=1, help="Of the LoRA's input.")]
-Rate = Annotated[float | None, typer.Option(help="Learning rate at its highest.")]
-Epochs = Annotated[float | None, typer.Option(help="How often each example is seen.")]
-MaxTokens = Annotated[int | None, typer.Option(min=16, help="Tokens in a row; what is longer is left out.")]
+MaxSteps = Annotated[int | None, typer.Option(min=1, help="Stop after this many steps.")]
+Minutes = Annotated[float | None, typer.Option(help="Stop after this many minutes, at the end of a step.")]
+Seed = Annotated[int, typer.Option(help="The seed for the order of the rows and the initial weights of the adapter.")]
+Rank = Annotated[int | None, typer.Option(min=1, help="The rank of the LoRA.")]
+Alpha = Annotated[int | None, typer.Option(min=1, help="The LoRA is scaled by alpha / rank.")]
+Targets = Annotated[str | None, typer.Option(help="The modules of the LoRA: attention or all.")]
+Dropout = Annotated[float | None, typer.Option(min=0, max=1, help="The dropout on the LoRA's input.")]
+Rate = Annotated[float | None, typer.Option(help="The peak learning rate.")]
+Epochs = Annotated[float | None, typer.Option(help="The number of passes over the examples.")]
+MaxTokens = Annotated[int | None, typer.Option(min=16, help="Tokens per row; longer calls are left out.")]
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows, or pairs, per step.")]
 SaveEvery = Annotated[int | None, typer.Option(min=1, help="Steps between checkpoints.")]
 Checkpointing = Annotated[bool | None, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")]
@@ -35,14 +35,14 @@ Checkpointing = Annotated[bool | None, typer.Option("--gradient-checkpointing", 
 @app.command()
 def sft(
     base: Base,
-    data: Annotated[Path, typer.Option(metavar="FILE", help="Trajectories, as 'trajectories filter' leaves them.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Trajectories, as written by 'trajectories filter'.")],
     out: Out,
     adapter: Adapter = None,
     preset: Annotated[str, typer.Option(help="small, paper-en or paper-zh.")] = "small",
     max_steps: MaxSteps = None,
     minutes: Minutes = None,
     seed: Seed = 0,
-    full: Annotated[bool, typer.Option("--full", help="Teach all weights; the paper's presets do.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Train all weights, as the paper's presets do.")] = False,
     rank: Rank = None,
     alpha: Alpha = None,
     targets: Targets = None,
@@ -52,7 +52,7 @@ def sft(
     max_tokens: MaxTokens = None,
     rows: Rows = None,
     choice_weight: Annotated[
-        float | None, typer.Option(help="Weight of a scored choice; 1 is that of a token.")
+        float | None, typer.Option(help="The weight of a scored choice; a token of a turn has 1.")
     ] = None,
     save_every: SaveEvery = None,
     gradient_checkpointing: Checkpointing = None,
@@ -75,11 +75,11 @@ def sft(
 @app.command()
 def dpo(
     base: Base,
-    data: Annotated[Path, typer.Option(metavar="FILE", help="Unfiltered trajectories with several samples an item.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Unfiltered trajectories with several samples per item.")],
     out: Out,
     adapter: Adapter = None,
-    beta: Annotated[float, typer.Option(min=0, help="How near to stay to what it was before.")] = 0.1,
-    preset: Annotated[str, typer.Option(help="Where the other numbers come from.")] = "preferences",
+    beta: Annotated[float, typer.Option(min=0, help="How close to stay to the model it starts from.")] = 0.1,
+    preset: Annotated[str, typer.Option(help="The preset for all other hyperparameters.")] = "preferences",
     max_steps: MaxSteps = None,
     minutes: Minutes = None,
     seed: Seed = 0,
@@ -108,17 +108,17 @@ def dpo(
 @app.command()
 def export(
     adapter: Annotated[Path, typer.Argument(metavar="ADAPTER", help="The directory 'adapter' of a training.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where 'peft' and 'adapter.gguf' go.")],
-    base: Annotated[str | None, typer.Option(help="What it was trained on, if that has moved.")] = None,
-    name: Annotated[str | None, typer.Option(help="What the base is called elsewhere: a name on a hub.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write 'peft' and 'adapter.gguf'.")],
+    base: Annotated[str | None, typer.Option(help="The model it was trained on, if that has moved.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the base for others, such as a name on a hub.")] = None,
     check: Annotated[
         str | None,
         typer.Option(
-            metavar="WEIGHTS", help="Compare both forms, in llama.cpp on these weights: a GGUF file or a name."
+            metavar="WEIGHTS", help="Compare both forms, running these weights in llama.cpp: a GGUF file or a name."
         ),
     ] = None,
     prompts: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Trajectories whose prompts the check takes.")
+        Path | None, typer.Option(metavar="FILE", help="Trajectories whose prompts are used for the check.")
     ] = None,
     tokens: Annotated[int, typer.Option(min=1, help="Tokens of each answer in the check.")] = 32,
 ) -> None:

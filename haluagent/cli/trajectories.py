@@ -10,9 +10,7 @@ from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
 if TYPE_CHECKING:
     from haluagent.train.trajectories.records import Trajectory
 
-app = typer.Typer(
-    help="Make trajectories to teach a model with: detections by a teacher, filtered.", no_args_is_help=True
-)
+app = typer.Typer(help="Make trajectories for fine-tuning: detections by a teacher, filtered.", no_args_is_help=True)
 
 _File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
 
@@ -28,18 +26,16 @@ def build(
     teacher: Annotated[
         Literal["gold", "model"], typer.Option(help="gold: calls made from the gold labels; model: the model below.")
     ] = "gold",
-    samples: Annotated[int, typer.Option(min=1, help="Samples an item; those after the first with --temperature.")] = 1,
+    samples: Annotated[int, typer.Option(min=1, help="Samples per item; those after the first use --temperature.")] = 1,
     temperature: Annotated[float, typer.Option(min=0.0, max=2.0)] = 0.7,
     hint: Annotated[
-        bool, typer.Option("--hint", help="Show the gold label to the teacher where no sample was right.")
+        bool, typer.Option("--hint", help="Show the teacher the gold label if no sample was right.")
     ] = False,
     scale: Annotated[float, typer.Option(min=0.0, help="How many items of --data: 1 is about 2,500.")] = 1.0,
     without: Annotated[
         list[str] | None, typer.Option(help="Leave this source out; may be given several times.")
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(help="Take this source and no other; may be given several times.")
-    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Take only this source; may be given several times.")] = None,
     *,
     wanted: AgentOptions,
 ) -> None:
@@ -78,9 +74,9 @@ def build(
 @app.command("filter")
 def filter_(
     file: _File,
-    out: Annotated[Path, typer.Option(help="The file to write: only what is right, made anew.")],
+    out: Annotated[Path, typer.Option(help="The file for the kept trajectories; overwritten if it exists.")],
     beyond: Annotated[
-        Path | None, typer.Option(help="Leave out the groups of this file: they were taught before.")
+        Path | None, typer.Option(help="Leave out the groups in this file, which were used for training before.")
     ] = None,
 ) -> None:
     """Keep the trajectories whose calls are valid, whose format is right and whose verdict is the gold label."""
@@ -117,7 +113,7 @@ def show(
     file: _File,
     id: Annotated[str | None, typer.Option(help="The trajectory with this id; the first by default.")] = None,
     prompts: Annotated[
-        bool, typer.Option("--prompts", help="Show what was sent as well, not only what was said.")
+        bool, typer.Option("--prompts", help="Show the messages sent as well, not only the replies.")
     ] = False,
 ) -> None:
     """Show one trajectory: the item and the teacher's replies. Replies used for training are marked with a star."""
