@@ -63,23 +63,23 @@ async def work(
     try:
         for agent in agents if prepare else ():  # a failure to start is not an item's fault
             await asyncio.to_thread(agent.prepare)
-        crew = _Crew(iter(jobs), keep, bounds or Bounds())
+        state = _SharedState(iter(jobs), keep, bounds or Bounds())
         async with asyncio.TaskGroup() as group:
             for agent in agents * in_flight:
-                group.create_task(crew.serve(agent))
+                group.create_task(state.serve(agent))
     except* HaluAgentError as errors:
         raise errors.exceptions[0] from None
     finally:
         for agent in agents:
             await agent.aclose()
-    if crew.again and not crew.ended:
+    if state.again and not state.ended:
         raise ModelError(
-            f"no endpoint answers any more: {crew.last_error}; what is done is kept, and the same again goes on from there"
+            f"no endpoint answers any more: {state.last_error}; what is done is kept, and the same again goes on from there"
         )
-    return crew.ended
+    return state.ended
 
 
-class _Crew(Generic[R]):
+class _SharedState(Generic[R]):
     """The state shared by the tasks of all endpoints: the remaining jobs, the jobs to retry, and the usage so far."""
 
     def __init__(self, jobs: Iterator[Job[R]], keep: Callable[[R], None], bounds: Bounds) -> None:

@@ -62,7 +62,7 @@ def sft(
     from haluagent.train.sft import train
 
     if full and rank:
-        raise ConfigError("--full teaches all weights: leave --rank away")
+        raise ConfigError("--full trains all weights: leave --rank out")
     _check_form(adapter, rank=rank, alpha=alpha, targets=targets, dropout=dropout)
     chosen = _settings(
         preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=0 if full else rank, alpha=alpha, targets=targets,
@@ -147,7 +147,7 @@ def _check_form(adapter: Path | None, **form: float | str | None) -> None:
     from haluagent.errors import ConfigError
 
     if adapter and (given := [f"--{name}" for name, value in form.items() if value is not None]):
-        raise ConfigError(f"{', '.join(given)} is that of the adapter which is gone on from: leave it away")
+        raise ConfigError(f"{', '.join(given)} is that of the adapter to start from: leave it out")
 
 
 def _settings(preset: str, **changes: Any) -> "Settings":

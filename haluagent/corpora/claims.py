@@ -16,7 +16,7 @@ _GAP: dict[Language, str] = {"en": " ", "zh": ""}
 _SENTENCE: dict[Language, str] = {"en": "The answer is {}.", "zh": "答案是{}。"}
 
 
-class Two(NamedTuple):
+class ClaimPair(NamedTuple):
     """A right and a wrong claim, with the text they are compared with; see `Pair`."""
 
     kind: str
@@ -27,48 +27,48 @@ class Two(NamedTuple):
     before: str = ""
 
 
-def answer(passage: Passage, chance: random.Random) -> Two | None:
+def answer(passage: Passage, chance: random.Random) -> ClaimPair | None:
     """Return two answers to a question, both bare or both phrased as a sentence in the same way. None if none can be
     made."""
     made = _answers(passage, chance)
     if made is None:
         return None
-    question, *two = made
-    stated = _stated(question, two, passage.language)
+    question, *answers = made
+    stated = _stated(question, answers, passage.language)
     form = chance.choice(["bare", "sentence", "statement" if stated else "bare"])
     if form == "sentence":
-        two = [_SENTENCE[passage.language].format(text) for text in two]
-    right, wrong = stated if form == "statement" and stated else two
-    return Two(form, question, right, wrong, passage.text)
+        answers = [_SENTENCE[passage.language].format(text) for text in answers]
+    right, wrong = stated if form == "statement" and stated else answers
+    return ClaimPair(form, question, right, wrong, passage.text)
 
 
-def statement(passage: Passage, chance: random.Random) -> Two | None:
+def statement(passage: Passage, chance: random.Random) -> ClaimPair | None:
     """Return two sentences of a longer response: the passage says the right one in other words and contradicts the
     wrong one."""
     made = _statements(passage, chance)
     return made and made[0]._replace(reference=passage.text, before=split(passage.text)[0].text)
 
 
-def search(passage: Passage, index: Search, chance: random.Random) -> Two | None:
+def search(passage: Passage, index: Search, chance: random.Random) -> ClaimPair | None:
     """Return a right and a wrong claim with a text on the same topic that decides neither: the passage without the part
     about the claim, or the passage that a search for the claim finds instead."""
     if chance.random() < 0.5 and (made := _statements(passage, chance)):
-        two, said = made
+        claims, said = made
         use = "statement"
     elif found := _answers(passage, chance):
-        two, said = Two("", *found), found[1]
+        claims, said = ClaimPair("", *found), found[1]
         use = "answer"
     else:
         return None
     kind, text = "removed", without(passage, said) if chance.random() < 0.7 else None
     if text is None:
-        other = index.best(f"{passage.text} {two.question}", without=(passage.text, said))
+        other = index.best(f"{passage.text} {claims.question}", without=(passage.text, said))
         kind, text = "neighbour", other.text if other else ""
     before = split(text)[0].text if text and use == "statement" else ""
-    return two._replace(kind=f"{kind} {use}", reference=text, before=before) if text else None
+    return claims._replace(kind=f"{kind} {use}", reference=text, before=before) if text else None
 
 
-def consistency(passage: Passage, chance: random.Random) -> Two | None:
+def consistency(passage: Passage, chance: random.Random) -> ClaimPair | None:
     """Return a sentence that may follow the passage or its beginning in a response, and one that is inconsistent with
     it."""
     if chance.random() < 0.5:
@@ -83,13 +83,13 @@ def consistency(passage: Passage, chance: random.Random) -> Two | None:
         right = altered(right, passage, chance) or right
     for one in chance.sample(sentences[:cut], cut):
         if wrong := altered(one, passage, chance):
-            return Two(
+            return ClaimPair(
                 "next", passage.asked[0].question, right, wrong, before=_GAP[passage.language].join(sentences[:cut])
             )
     return None
 
 
-def premise(problem: Passage, chance: random.Random) -> Two | None:
+def premise(problem: Passage, chance: random.Random) -> ClaimPair | None:
     """Return a premise of a problem, repeated as it is and with another number; it is compared with the question."""
     clauses = [item.text for item in split(problem.text)[:-1]]
     if problem.language == "zh":
@@ -99,7 +99,7 @@ def premise(problem: Passage, chance: random.Random) -> Two | None:
     for clause in chance.sample(clauses, len(clauses)):
         wrong = perturbations.replace_number(clause, problem.text, chance)
         if wrong and not re.search("多少|几|how many", clause, re.IGNORECASE):
-            return Two("premise", problem.text, clause, wrong)
+            return ClaimPair("premise", problem.text, clause, wrong)
     return None
 
 
@@ -140,7 +140,7 @@ def _stated(question: str, answers: Sequence[str], language: Language) -> tuple[
     return (right, wrong) if right and wrong else None
 
 
-def _statements(passage: Passage, chance: random.Random) -> tuple[Two, str] | None:
+def _statements(passage: Passage, chance: random.Random) -> tuple[ClaimPair, str] | None:
     """Return two claims, and the part of the passage about them. The claims are a question's answers phrased as
     statements (the part is the right answer), or a shortened sentence and the same with a word replaced (the part is
     the sentence)."""
@@ -148,13 +148,13 @@ def _statements(passage: Passage, chance: random.Random) -> tuple[Two, str] | No
         found = answers_to(asked, passage, chance)
         stated = _stated(asked.question, found[1:], passage.language) if found else None
         if found and stated:
-            return Two("stated", asked.question, *stated), found[1]
+            return ClaimPair("stated", asked.question, *stated), found[1]
     sentences = [item.text for item in split(passage.text)] if passage.language == "en" else []
     for sentence in chance.sample(sentences, len(sentences)):
         right = perturbations.shortened(sentence)
         wrong = right and altered(right, passage, chance)
         if right and wrong:
-            return Two("shortened", passage.asked[0].question, right, wrong), sentence
+            return ClaimPair("shortened", passage.asked[0].question, right, wrong), sentence
     return None
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from haluagent.corpora import claims, passages
-from haluagent.corpora.claims import Two
+from haluagent.corpora.claims import ClaimPair
 from haluagent.corpora.passages import Passage, Search
 from haluagent.types import Language, Record
 
@@ -83,9 +83,9 @@ def short(seed: int = SEED) -> Iterator[Pair]:
     for number, passage in enumerate(passages.roles("haluagent.corpora")):
         for place, asked in enumerate(passage.asked):
             name = f"{passage.name}:{place}"
-            two = claims.answer(passage.model_copy(update={"asked": (asked,)}), random.Random(f"{seed}:{name}"))
-            if two:
-                yield from _both(passage, name, "answer", two, number % 2)
+            both = claims.answer(passage.model_copy(update={"asked": (asked,)}), random.Random(f"{seed}:{name}"))
+            if both:
+                yield from _both(passage, name, "answer", both, number % 2)
 
 
 def reasoned(known: Sequence[Pair], limit: int) -> list[Pair]:
@@ -103,7 +103,7 @@ def digest(name: str) -> bytes:
 
 def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> Iterator[Pair]:
     """Yield the pairs made from one passage: for each use, a right claim and a wrong one, or none."""
-    made: dict[Use, Two | None]
+    made: dict[Use, ClaimPair | None]
     if passage.problem:
         made = {"consistency": claims.premise(passage, chance)}
     else:
@@ -113,23 +113,23 @@ def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> It
             "search": claims.search(passage, index, chance),
             "consistency": claims.consistency(passage, chance),
         }
-    for use, two in made.items():
-        if two:
-            yield from _both(passage, passage.name, use, two, half)
+    for use, both in made.items():
+        if both:
+            yield from _both(passage, passage.name, use, both, half)
 
 
-def _both(passage: Passage, name: str, use: Use, two: Two, half: int) -> Iterator[Pair]:
+def _both(passage: Passage, name: str, use: Use, both: ClaimPair, half: int) -> Iterator[Pair]:
     for wrong in (False, True):
         yield Pair(
             id=f"{name}:{use}:{'wrong' if wrong else 'right'}",
             group=passage.name,
             language=passage.language,
             use=use,
-            kind=two.kind,
-            question=two.question,
-            claim=two.wrong if wrong else two.right,
+            kind=both.kind,
+            question=both.question,
+            claim=both.wrong if wrong else both.right,
             wrong=wrong,
             half=half,
-            reference=two.reference,
-            before=two.before,
+            reference=both.reference,
+            before=both.before,
         )

@@ -42,7 +42,7 @@ def _of(kind: Callable[[random.Random], Looked], language: Language, number: int
     result = looked.result if isinstance(looked.result, str) else json.dumps(looked.result, ensure_ascii=False)
     call = ToolUse(id="c1", tool=looked.tool, arguments=looked.arguments, result=result)
     for wrong in (False, True):
-        claims = [two[wrong] for two in looked.twos]
+        claims = [pair[wrong] for pair in looked.claims]
         run = AgentRun(
             run_id=name, turns=(Turn(role="assistant", calls=(call,)),), answer="; ".join(claims), language=language
         )

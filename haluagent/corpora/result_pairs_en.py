@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-Two = tuple[str, str]  # right, wrong
+ClaimPair = tuple[str, str]  # right, wrong
 
 
 class Looked(NamedTuple):
@@ -13,7 +13,7 @@ class Looked(NamedTuple):
     tool: str
     arguments: dict[str, Any]
     result: Any
-    twos: list[Two]
+    claims: list[ClaimPair]
 
 
 def membership(chance: random.Random) -> Looked:

@@ -50,12 +50,12 @@ def judge(answers: Sequence[Answers]) -> str:
         raise HaluAgentError("the adapter changes none of these answers, so nothing was checked: give other --prompts")
     if all(answer.engine_taught == answer.engine_plain for answer in changed):
         raise HaluAgentError("the GGUF adapter is without effect: the engine says what it says without it")
-    as_taught = sum(common(answer.engine_taught, answer.taught) for answer in changed)
-    as_before = sum(common(answer.engine_taught, answer.plain) for answer in changed)
-    if as_taught <= as_before:
+    as_tuned = sum(common(answer.engine_taught, answer.taught) for answer in changed)
+    as_base = sum(common(answer.engine_taught, answer.plain) for answer in changed)
+    if as_tuned <= as_base:
         raise HaluAgentError(
-            f"the GGUF adapter has another effect: the engine shares {as_taught} tokens with the taught model and "
-            f"{as_before} with the untaught one"
+            f"the GGUF adapter has another effect: the engine shares {as_tuned} tokens with the fine-tuned model and "
+            f"{as_base} with the base model"
         )
     same = sum(answer.engine_taught == answer.taught for answer in answers)
     lines = [f"{same} of {len(answers)} answers are the same; {len(changed)} are changed by the adapter"]
@@ -63,8 +63,8 @@ def judge(answers: Sequence[Answers]) -> str:
         if answer.engine_taught != answer.taught:
             place = common(answer.engine_taught, answer.taught)
             longest = max(len(answer.engine_taught), len(answer.taught))
-            untaught = common(answer.engine_plain, answer.plain)
-            lines.append(f"answer {number} parts at token {place} of {longest} (without the adapter at {untaught})")
+            plain = common(answer.engine_plain, answer.plain)
+            lines.append(f"answer {number} parts at token {place} of {longest} (without the adapter at {plain})")
     return "\n".join(lines)
 
 

@@ -32,7 +32,7 @@ def remember(out: Path, training: dict[str, Any]) -> None:
 def check_adapter(adapter: Path | None, rank: int) -> None:
     """Raise ConfigError if the adapter to start from is not one, or if all weights are trained."""
     if adapter is not None and rank == 0:
-        raise ConfigError("--full and the paper's presets teach all weights: leave them away to go on from an adapter")
+        raise ConfigError("--full and the paper's presets teach all weights: leave them out to start from an adapter")
     if adapter is not None and not (adapter / "adapter_config.json").is_file():
         raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
 

@@ -35,7 +35,7 @@ def train(
     close to it, as strongly as `beta` says. Resumes and stops early as `sft.train` does. Raises ConfigError if
     something is missing."""
     if settings.rank == 0:
-        raise ConfigError("preferences are taught to an adapter: leave --full away")
+        raise ConfigError("preferences are trained into an adapter: leave --full out")
     course.check_adapter(adapter, settings.rank)
     require_extra()
     encoder = Encoder(load_tokenizer(base))

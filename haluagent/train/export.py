@@ -101,7 +101,7 @@ def _write_gguf(
     for (module, side), tensor in tensors.items():
         place = names.get_name(module)
         if place is None:
-            raise ConfigError(f"llama.cpp has no place for {module} in {architecture}: teach other --targets")
+            raise ConfigError(f"llama.cpp has no place for {module} in {architecture}: train other --targets")
         matrix = tensor.numpy()
         if architecture == "llama" and side == "B":
             matrix = _as_llama_rotates(matrix, module, model)

@@ -201,7 +201,7 @@ _ALL = (
             ),
         ),
         read=made.cmrc,
-        note="made by us: a right answer and a wrong one of the same form for each of 200 passages that nothing was taught with",
+        note="made by us: a right answer and a wrong one of the same form for each of 200 passages that no model was fine-tuned on",
     ),
 )  # fmt: skip
 DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in _ALL}

@@ -50,13 +50,13 @@ def cmrc(directory: Path) -> Iterator[Item]:
     made = 0
     for text in sorted(longer, key=lambda text: digest(f"{SEED}:{numbers[text]}")):
         name = f"cmrc2018:{numbers[text]}"
-        two = claims.answer(
+        answers = claims.answer(
             Passage(name=name, language="zh", text=text, asked=tuple(asked[text])), random.Random(f"{SEED}:{name}")
         )
-        if two and made < PASSAGES:
+        if answers and made < PASSAGES:
             made += 1
-            for wrong, response in ((False, two.right), (True, two.wrong)):
+            for wrong, response in ((False, answers.right), (True, answers.wrong)):
                 yield Item(
-                    id=f"{name}:{'wrong' if wrong else 'right'}", question=two.question, response=response, reference=text,
+                    id=f"{name}:{'wrong' if wrong else 'right'}", question=answers.question, response=response, reference=text,
                     language="zh", wrong=wrong,
                 )  # fmt: skip

@@ -55,9 +55,9 @@ def recorded(out: Path, model: Model) -> list[dict[str, Any]]:
 def calibration_of_rows(rows: Sequence[dict[str, Any]], adapter: str | None) -> Calibration:
     """Return the calibration of the model that made the recorded judgements: that of the named adapter, else of the
     adapter in the model's name, else of the embedded model. Raises ConfigError for an unknown adapter."""
-    weights, _, taught = (rows[0]["model"] if rows else "").partition("+")
+    weights, _, adapter_name = (rows[0]["model"] if rows else "").partition("+")
     found = adapters.choose(adapter, weights)
-    return found.calibration if found and (adapter != "auto" or found.name == taught) else EMBEDDED
+    return found.calibration if found and (adapter != "auto" or found.name == adapter_name) else EMBEDDED
 
 
 async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None]) -> None:

@@ -58,7 +58,7 @@ def ape210k(row: dict[str, Any], number: int) -> Problem | None:
     """Convert a row of Ape210K; None if its equation is not a formula of numbers or does not give its answer."""
     formula = row["equation"].removeprefix("x=").replace("**", "^")
     value, answer = _value(formula), _value(row["ans"])
-    if value is None or value != answer or not _taught(formula):
+    if value is None or value != answer or not _usable(formula):
         return None
     return Problem(f"ape210k_valid:{number}", "zh", row["original_text"], formula, value)
 
@@ -74,12 +74,12 @@ def gsm8k(row: dict[str, Any], number: int) -> Problem | None:
             return None
         formula = re.sub(r"\d+(?:\.\d+)?", lambda found: known.get(Fraction(found[0]), found[0]), left.replace(" ", ""))
         known[result] = f"({formula})"
-    if value is None or _value(formula) != value or not _taught(formula):
+    if value is None or _value(formula) != value or not _usable(formula):
         return None
     return Problem(f"gsm8k_train:{number}", "en", row["question"], formula, value)
 
 
-def _taught(formula: str) -> bool:
+def _usable(formula: str) -> bool:
     """Return True if a formula is short and a calculation that the calculator's grammar allows."""
     return (
         re.fullmatch(FORMULA_CHARACTERS, formula) is not None

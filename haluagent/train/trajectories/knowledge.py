@@ -33,7 +33,7 @@ _GAP: dict[Language, str] = {"en": " ", "zh": ""}
 _SURE_LABELS: tuple[Label, Label] = ("supported", "contradicted")
 
 
-class Two(NamedTuple):
+class AnswerPair(NamedTuple):
     """A right answer and a wrong one of the same form."""
 
     asked: Asked
@@ -45,51 +45,53 @@ class Two(NamedTuple):
 def lessons(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
     """Yield the items made from one passage: as many right as wrong responses of each form, with the passage as the
     reference; then either longer responses or some to be looked up."""
-    for number, two in enumerate(_twos(passage, chance)):
-        forms = list(_phrased(two, passage.language, chance))
+    for number, answers in enumerate(_answer_pairs(passage, chance)):
+        forms = list(_phrased(answers, passage.language, chance))
         chosen = forms if number == 0 else chance.sample(forms[:2], 1)
         for form, one in enumerate(chosen):
             yield from _single(passage, one, f"{number}.{form}", index=False)
         if number == 0:
-            yield from chance.choice((_looked_up, _longer))(passage, two, chance)
+            yield from chance.choice((_looked_up, _longer))(passage, answers, chance)
 
 
 def roles(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
     """Yield the items made from a short text with two answers, each of which is wrong for the other's question."""
     for number, asked in enumerate(passage.asked):
-        stated, bare, *_ = _phrased(_two(asked, asked.right, asked.wrong), passage.language, chance)
+        stated, bare, *_ = _phrased(_answer_pair(asked, asked.right, asked.wrong), passage.language, chance)
         yield from _single(passage, chance.choice((stated, bare)), str(number), index=False)
 
 
-def _twos(passage: Passage, chance: random.Random) -> Iterator[Two]:
+def _answer_pairs(passage: Passage, chance: random.Random) -> Iterator[AnswerPair]:
     """Yield the answers to at most two of the questions, each with a wrong one of the same kind."""
     found = 0
     for asked in chance.sample(passage.asked, len(passage.asked)):
         made = claims.answers_to(asked, passage, chance)
         if made and found < 2:
             found += 1
-            yield _two(asked, made[1], made[2])
+            yield _answer_pair(asked, made[1], made[2])
 
 
-def _two(asked: Asked, right: str, wrong: str) -> Two:
-    return Two(asked, right, wrong, Change(kind="answer", before=right, after=wrong))
+def _answer_pair(asked: Asked, right: str, wrong: str) -> AnswerPair:
+    return AnswerPair(asked, right, wrong, Change(kind="answer", before=right, after=wrong))
 
 
-def _phrased(two: Two, language: Language, chance: random.Random) -> Iterator[Two]:
+def _phrased(answers: AnswerPair, language: Language, chance: random.Random) -> Iterator[AnswerPair]:
     """Yield the two answers as a sentence, in the question's own words if it allows that, and bare; a published wrong
     answer that is a sentence is paired with a right one that is also a sentence."""
-    stated = [perturbations.statement(two.asked.question, text, language) for text in (two.right, two.wrong)]
+    stated = [
+        perturbations.statement(answers.asked.question, text, language) for text in (answers.right, answers.wrong)
+    ]
     bare, sentence = chance.choice(PHRASINGS[language][:2]), chance.choice(PHRASINGS[language][2:])
     if stated[0] and stated[1] and chance.random() < 0.7:
-        yield two._replace(right=stated[0], wrong=stated[1])
+        yield answers._replace(right=stated[0], wrong=stated[1])
     else:
-        yield two._replace(right=_fill(sentence, two.right), wrong=_fill(sentence, two.wrong))
-    yield two._replace(right=_fill(bare, two.right), wrong=_fill(bare, two.wrong))
-    published = two.asked.wrong.strip()
-    if len(published.split()) > claims.SHORT and two.right.lower() not in published.lower():
-        sentence = stated[0] or _fill(PHRASINGS[language][-1], two.right)
-        change = Change(kind="published", before=two.right, after=published)
-        yield two._replace(right=sentence, wrong=published, change=change)
+        yield answers._replace(right=_fill(sentence, answers.right), wrong=_fill(sentence, answers.wrong))
+    yield answers._replace(right=_fill(bare, answers.right), wrong=_fill(bare, answers.wrong))
+    published = answers.asked.wrong.strip()
+    if len(published.split()) > claims.SHORT and answers.right.lower() not in published.lower():
+        sentence = stated[0] or _fill(PHRASINGS[language][-1], answers.right)
+        change = Change(kind="published", before=answers.right, after=published)
+        yield answers._replace(right=sentence, wrong=published, change=change)
 
 
 def _fill(form: str, answer: str) -> str:
@@ -97,23 +99,25 @@ def _fill(form: str, answer: str) -> str:
     return text[0].upper() + text[1:] if form != "{}" else text
 
 
-def _single(passage: Passage, two: Two, name: str, *, index: bool) -> Iterator[Lesson]:
+def _single(passage: Passage, answers: AnswerPair, name: str, *, index: bool) -> Iterator[Lesson]:
     for wrong in (False, True):
-        yield _lesson(passage, two, name, two.wrong if wrong else two.right, wrong, index=index)
+        yield _lesson(passage, answers, name, answers.wrong if wrong else answers.right, wrong, index=index)
 
 
-def _looked_up(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
+def _looked_up(passage: Passage, answers: AnswerPair, chance: random.Random) -> Iterator[Lesson]:
     """Yield answers that the index can decide, or one that it cannot. Never both, since an index with the whole passage
     can decide all of them."""
-    decided = list(_single(passage, chance.choice(list(_phrased(two, passage.language, chance))), "search", index=True))
-    undecided = list(_undecided(passage, two, chance))
+    decided = list(
+        _single(passage, chance.choice(list(_phrased(answers, passage.language, chance))), "search", index=True)
+    )
+    undecided = list(_undecided(passage, answers, chance))
     rare = random.Random(f"undecided:{passage.name}").random() < UNDECIDED
     yield from undecided if undecided and rare else decided
 
 
 def _lesson(
     passage: Passage,
-    two: Two,
+    answers: AnswerPair,
     name: str,
     response: str,
     gold: bool | None,
@@ -130,27 +134,27 @@ def _lesson(
         source=source,
         kind="knowledge",
         language=passage.language,
-        question=two.asked.question,
+        question=answers.asked.question,
         response=response,
         reference=None if index else passage.text,
         gold=gold,
         gold_labels=labels,
-        change=two.change if gold else None,
-        answer=two.asked.right.strip().rstrip(".。"),
+        change=answers.change if gold else None,
+        answer=answers.asked.right.strip().rstrip(".。"),
         passages=(passage.text,) if index else (),
         index=index,
     )
 
 
-def _longer(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
+def _longer(passage: Passage, answers: AnswerPair, chance: random.Random) -> Iterator[Lesson]:
     """Yield responses of an answer and a shortened sentence of the passage, each right or wrong, sometimes with a
     courtesy, which claims nothing."""
     language = passage.language
-    more = _told(passage, two, chance)
+    more = _told(passage, answers, chance)
     if more is None:
         return
     form = chance.choice(PHRASINGS[language][2:])
-    first = {False: _fill(form, two.right), True: _fill(form, two.wrong)}
+    first = {False: _fill(form, answers.right), True: _fill(form, answers.wrong)}
     polite = chance.choice(COURTESIES[language]) if chance.random() < 0.4 else ""
     for position, wrongs in enumerate(((False, False), (True, False), (False, False), (False, True))):
         pair = position // 2
@@ -159,26 +163,26 @@ def _longer(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesso
         labels: list[Label] = [_SURE_LABELS[wrong] for wrong in wrongs] + (["no_claim"] if polite else [])
         response = _GAP[language].join(parts)
         if [sentence.text for sentence in split(response)] == parts:
-            yield _lesson(passage, two, f"longer{pair}", response, any(wrongs), labels, index=False)
+            yield _lesson(passage, answers, f"longer{pair}", response, any(wrongs), labels, index=False)
 
 
-def _told(passage: Passage, two: Two, chance: random.Random) -> list[tuple[str, str]] | None:
+def _told(passage: Passage, answers: AnswerPair, chance: random.Random) -> list[tuple[str, str]] | None:
     """Return two sentences of the passage, in English without asides, each with a version in which a number, a name or
     an answer is replaced. None if there are not two."""
     found = []
     for sentence in chance.sample(split(passage.text), len(split(passage.text))):
         right = (perturbations.shortened(sentence.text) if passage.language == "en" else None) or sentence.text
         wrong = claims.altered(right, passage, chance)
-        if wrong and two.right not in right and len(right) < 160 and len(split(right)) == len(split(wrong)) == 1:
+        if wrong and answers.right not in right and len(right) < 160 and len(split(right)) == len(split(wrong)) == 1:
             found.append((right, wrong))
     return found[:2] if len(found) > 1 else None
 
 
-def _undecided(passage: Passage, two: Two, chance: random.Random) -> Iterator[Lesson]:
+def _undecided(passage: Passage, answers: AnswerPair, chance: random.Random) -> Iterator[Lesson]:
     """Yield an answer to be looked up although no passage contains it: nothing decides whether it is right or wrong."""
-    if (rest := claims.without(passage, two.right)) is None or two.right.lower() in rest.lower():
+    if (rest := claims.without(passage, answers.right)) is None or answers.right.lower() in rest.lower():
         return
     form = chance.choice(PHRASINGS[passage.language])
-    response = _fill(form, chance.choice((two.right, two.wrong)))
-    lesson = _lesson(passage, two, "without", response, None, ("unverified",), index=True)
+    response = _fill(form, chance.choice((answers.right, answers.wrong)))
+    lesson = _lesson(passage, answers, "without", response, None, ("unverified",), index=True)
     yield lesson.model_copy(update={"passages": (rest,), "gold_labels": ("unverified",)})

@@ -10,7 +10,7 @@ from haluagent.protocols import Choice, Generation, Message, Model, Warmable
 from haluagent.train.trajectories.records import Call, Said
 from haluagent.types import Usage
 
-UNTAUGHT = ("opinion", "standalone")  # the model's own belief and its own words: neither has a gold answer
+NOT_LEARNED = ("opinion", "standalone")  # the model's own belief and its own words: neither has a gold answer
 _TARGET = re.compile(r"(?:Check|核查) S(\d+)")
 
 
@@ -21,7 +21,7 @@ class Recorder(ModelWrapper):
     def __init__(self, teacher: Model, temperature: float = 0.0) -> None:
         super().__init__(teacher)
         self._temperature = temperature
-        self._untaught = {*UNTAUGHT, *getattr(teacher, "guessed", ())}
+        self._not_learned = {*NOT_LEARNED, *getattr(teacher, "guessed", ())}
         self.calls: list[Call] = []
 
     async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
@@ -47,7 +47,7 @@ class Recorder(ModelWrapper):
     def _keep(self, prompt: str, messages: Sequence[Message], reply: str, choices: tuple[str, ...]) -> None:
         sentence = target(messages) if prompt == "agent" else None
         said = tuple(Said(**message) for message in messages)
-        learn = bool(reply) and prompt not in self._untaught
+        learn = bool(reply) and prompt not in self._not_learned
         self.calls.append(
             Call(prompt=prompt, sentence=sentence, messages=said, reply=reply, choices=choices, learn=learn)
         )

@@ -116,8 +116,8 @@ def _about_problems(
         problems = [problem for problem in _rows(directory / file, read) if problem]
         problems.sort(key=lambda one: digest(f"{CALIBRATION_SEED}:{one.name}"), reverse=True)
         if formulas:  # skip those whose answers are in the training data as well
-            taught = SIZES[file.removesuffix(".jsonl")] * 3
-            return [arithmetic.formula_only(problem, chance) for problem in problems[taught : taught + size]]
+            used = SIZES[file.removesuffix(".jsonl")] * 3
+            return [arithmetic.formula_only(problem, chance) for problem in problems[used : used + size]]
         return [lesson for problem in problems[:size] for lesson in arithmetic.lessons(problem, chance)]
 
     return make_them

@@ -37,11 +37,11 @@ def _row(source: str, trajectories: Sequence[Trajectory], filtered: Filtered) ->
         for reason in FILTERS
     ]
     gold = Counter(one.gold for one in kept)
-    taught = sum(call.learn for one in kept for call in one.calls)
+    learned = sum(call.learn for one in kept for call in one.calls)
     languages = "/".join(sorted({one.language for one in trajectories}))
     hinted = sum(one.hinted for one in kept)
     cells: list[str | int] = [source, languages, len(trajectories), *removed, len(kept)]
-    cells += [gold[True], gold[False], gold[None], hinted, taught]
+    cells += [gold[True], gold[False], gold[None], hinted, learned]
     return "| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |"
 
 
