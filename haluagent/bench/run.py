@@ -56,6 +56,7 @@ class State:
             self.add(row)
 
     def add(self, row: Row) -> None:
+        """Count a row."""
         self.rows.append(row)
         self._tokens += row.usage.evaluated_tokens + row.usage.generated_tokens
         self.failed += row.error is not None

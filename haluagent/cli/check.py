@@ -105,6 +105,7 @@ def _one(
 
 
 def exit_code(found: "Faithfulness") -> int:
+    """Return 0 for PASS, 1 for FAIL, 3 without a verdict."""
     return {"PASS": 0, "FAIL": 1, None: FAILED}[found.verdict]
 
 

@@ -65,6 +65,7 @@ def detect(
 
 
 def exit_code(detection: "Detection") -> int:
+    """Return 0 for no hallucination, 1 for a hallucination, 3 if it could not be verified."""
     return {False: 0, True: 1, None: 3}[detection.hallucination]
 
 

@@ -20,6 +20,7 @@ class PartialDetection:
         self._current = ""
 
     def add(self, event: Event) -> None:
+        """Record an event."""
         match event:
             case Found(sentence=sentence):
                 self.sentences[sentence.index] = sentence

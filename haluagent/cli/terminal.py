@@ -24,6 +24,7 @@ class Screen:
         self._progress: Progress | None = None
 
     def show(self, lines: Line | Iterable[Line]) -> None:
+        """Print lines, wrapped with their indent on a terminal."""
         for line in [lines] if isinstance(lines, Line) else lines:
             if self.console is None:
                 print(line, file=self.stream, flush=True)
@@ -43,6 +44,7 @@ class Screen:
                 self._progress = None
 
     def status(self, text: str) -> None:
+        """Update the progress line; without a terminal, do nothing."""
         if self.console is None:
             return
         if self._progress is None:

@@ -98,6 +98,7 @@ def reasoned(known: Sequence[Pair], limit: int) -> list[Pair]:
 
 
 def digest(name: str) -> bytes:
+    """Return the SHA-256 of a name, used as a reproducible random order."""
     return hashlib.sha256(name.encode()).digest()
 
 

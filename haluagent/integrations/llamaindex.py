@@ -72,6 +72,7 @@ class FaithfulnessEvaluator(BaseEvaluator):
         contexts: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> EvaluationResult:
+        """Evaluate a response against its contexts. Raises ModelError or ConfigError only with `on_error="raise"`."""
         given: dict[str, Any] = {"query": query, "response": response, "contexts": contexts}
         texts = [text for text in contexts or () if text.strip()]
         if not texts or not (response or "").strip():

@@ -43,7 +43,7 @@ class Question:
 
 @dataclasses.dataclass
 class Seen:
-    """What the model of one run received and said, as items of the Responses API."""
+    """The messages and calls of one run, both received and sent by the model, as items of the Responses API."""
 
     system: str = ""
     items: list[dict[str, Any]] = dataclasses.field(default_factory=list)

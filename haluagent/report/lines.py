@@ -53,6 +53,7 @@ class Line:
 
 
 def plain(detection: Detection) -> str:
+    """Return the whole report as plain text."""
     return "\n".join(map(str, report_lines(detection)))
 
 
@@ -66,6 +67,7 @@ def report_lines(detection: Detection) -> Iterator[Line]:
 
 
 def verdict_line(detection: Detection) -> Line:
+    """Return the line with the verdict, the score, and the number of claims behind it."""
     words, claims = WORDS[detection.language], CLAIMS[detection.language]
     labels = [entry.label for entry in detection.sentences if entry.label != "no_claim"]
     counts = {
@@ -138,6 +140,7 @@ def _quote(text: str, language: Language) -> str:
 
 
 def usage_text(usage: Usage, language: Language) -> str:
+    """Describe the usage in words: model calls, tokens, and seconds."""
     return WORDS[language]["usage"].format(
         calls=usage.calls,
         s="" if usage.calls == 1 else "s",

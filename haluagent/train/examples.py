@@ -59,6 +59,7 @@ class Encoder:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False))
 
     def reply(self, text: str, *, ends: bool = True) -> tuple[int, ...]:
+        """Return the tokens of a reply, with the end-of-turn token if it `ends` the turn."""
         ids = tuple(self._tokenizer.encode(text, add_special_tokens=False))
         return (*ids, self.end) if ends else ids
 

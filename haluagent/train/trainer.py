@@ -19,6 +19,7 @@ SAY_EVERY = 10  # steps
 
 
 def lora(settings: Settings, targets: Sequence[str]) -> LoraConfig:
+    """Return the LoRA configuration of the settings."""
     return LoraConfig(
         task_type="CAUSAL_LM",
         r=settings.rank,
@@ -29,10 +30,12 @@ def lora(settings: Settings, targets: Sequence[str]) -> LoraConfig:
 
 
 def sft_arguments(out: Path, settings: Settings, max_steps: int | None) -> SFTConfig:
+    """Return the arguments for fine-tuning on rows that are already prepared."""
     return SFTConfig(dataset_kwargs={"skip_prepare_dataset": True}, **_arguments(out, settings, max_steps))
 
 
 def dpo_arguments(out: Path, settings: Settings, max_steps: int | None, beta: float) -> DPOConfig:
+    """Return the arguments for preference training; `beta` is the strength of the pull towards the reference model."""
     return DPOConfig(beta=beta, loss_type=["sigmoid"], **_arguments(out, settings, max_steps))
 
 

@@ -31,10 +31,12 @@ class Peers:
 
     @property
     def methods(self) -> dict[str, Method]:
+        """Return a benchmark method for each peer, by name."""
         return {name: _method(peer, self._proxies[name]) for name, peer in self._peers.items()}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
+        """Run the proxies and the workers while the block is open."""
         async with AsyncExitStack() as stack:
             for name, peer in self._peers.items():
                 stack.enter_context(self._proxies[name])

@@ -36,6 +36,7 @@ def markdown(report: Report) -> str:
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; columns of figures are aligned to the right."""
     rule = ["---" if name in TEXT_COLUMNS else "---:" for name in head]
     return "\n".join(f"| {' | '.join(_cell(text) for text in line)} |" for line in (head, rule, *lines))
 

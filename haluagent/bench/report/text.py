@@ -36,6 +36,7 @@ TEXT_COLUMNS = ("", "set", "method", "tool", "tool calls", "best length rule on 
 
 
 def percent(share: float | None) -> str:
+    """Format a share in percent with one decimal."""
     return NONE if share is None else f"{100 * share:.1f}"
 
 
@@ -46,6 +47,7 @@ def with_interval(scores: Scores, name: str) -> str:
 
 
 def per_item(cost: Cost | None, name: str, digits: int = 0) -> str:
+    """Format the cost `name` per item."""
     return NONE if cost is None else f"{cost.per_item(name):,.{digits}f}"
 
 

@@ -35,6 +35,7 @@ class Cost(Record):
 
 
 def normalised_seconds(usage: Usage) -> float:
+    """Return the seconds that the tokens take at 64 evaluated and 12 generated tokens per second."""
     return usage.evaluated_tokens / PROMPT_SPEED + usage.generated_tokens / GENERATION_SPEED
 
 

@@ -1,4 +1,5 @@
-"""How often each tool is used, and how successfully: Figure 2 of the HaluAgent paper, for every tool and set."""
+"""Measure how often each tool is used, and how successfully: Figure 2 of the HaluAgent paper, for every tool and
+set."""
 
 from collections.abc import Sequence
 from typing import Literal

@@ -113,6 +113,7 @@ def parse(kind: type[_AnyRecord], row: Any, place: str) -> _AnyRecord:
 
 
 def line(record: Record) -> str:
+    """Return a record as one line of JSON."""
     return json.dumps(record.model_dump(mode="json"), ensure_ascii=False)
 
 
