@@ -1,4 +1,4 @@
-"""The errors a caller can meet, and what each one means for a detection."""
+"""The errors a caller can meet, and their effect on a detection."""
 
 
 class HaluAgentError(Exception):
@@ -6,13 +6,13 @@ class HaluAgentError(Exception):
 
 
 class ConfigError(HaluAgentError):
-    """The user's to fix: the message is one line that says how. Exit code 2."""
+    """A mistake that the user can fix: the message is one line that says how. Exit code 2."""
 
 
 class ModelError(HaluAgentError):
     """The model's endpoint failed after its retries.
 
-    Fatal for the detection it happened in: recorded there, never turned into a label.
+    Fatal for the detection it happened in. It is recorded there and never turned into a label.
     """
 
 
@@ -21,19 +21,19 @@ class ToolError(HaluAgentError):
 
 
 class SandboxError(ToolError):
-    """The sandbox failed (a dead daemon, a full disk), which says nothing about the code."""
+    """The sandbox itself failed (a dead daemon, a full disk). This says nothing about the code."""
 
 
 class NoSandbox(SandboxError):
-    """There is no sandbox here; the message says how to get one."""
+    """No sandbox is available; the message says how to get one."""
 
 
 class SearchError(ToolError):
-    """A search could not be made, which says nothing about what there is to find."""
+    """A search could not be made. This says nothing about what there is to find."""
 
 
 class QuotaExhausted(SearchError):
-    """The search service, or the budget of the user, allows no more queries for now."""
+    """The search service, or the user's budget, allows no more queries for now."""
 
 
 class SearchTimeout(SearchError):

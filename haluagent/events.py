@@ -1,4 +1,4 @@
-"""What `stream()` yields, in the order it happens. The last event is always `Answered`."""
+"""The events that `stream()` yields, in the order they happen. The last one is always `Answered`."""
 
 from typing import Annotated, Literal
 
@@ -15,18 +15,24 @@ class Found(Record):
 
 
 class Thought(Record):
+    """The model's reasoning before an action."""
+
     kind: Literal["thought"] = "thought"
     sentence: int | None
     text: str
 
 
 class Action(Record):
+    """A tool call, before it is run."""
+
     kind: Literal["action"] = "action"
     sentence: int | None
     call: ToolCall
 
 
 class Observation(Record):
+    """The result of a tool call, as the model reads it."""
+
     kind: Literal["observation"] = "observation"
     sentence: int | None
     step: Step
@@ -34,20 +40,22 @@ class Observation(Record):
 
 
 class Verdict(Record):
-    """The label a sentence got, before reflection."""
+    """The label of a sentence, before reflection."""
 
     kind: Literal["verdict"] = "verdict"
     entry: MemoryEntry
 
 
 class Revised(Record):
-    """Reflection changed a label; `entry.revised_from` says from what and why."""
+    """A label that reflection changed; `entry.revised_from` holds the old label and the reason."""
 
     kind: Literal["revision"] = "revision"
     entry: MemoryEntry
 
 
 class Answered(Record):
+    """The finished detection."""
+
     kind: Literal["answer"] = "answer"
     detection: Detection
 

@@ -1,4 +1,4 @@
-"""What the user has set: the config file, and the environment over it; and where files are kept."""
+"""The user's settings, from the config file and the environment (which wins), and the folders for files."""
 
 import os
 import tomllib
@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from haluagent.errors import ConfigError
 from haluagent.types import Record
 
-Key = Annotated[str, Field(pattern=r"^[!-~]+$")]  # visible ASCII, as it has to go into a request's head
+Key = Annotated[str, Field(pattern=r"^[!-~]+$")]  # visible ASCII, because it goes into a request header
 
 VARIABLES = {
     "provider": "HALUAGENT_SEARCH",
@@ -24,12 +24,15 @@ VARIABLES = {
 }
 
 
-Dialect = Literal["llama.cpp", "vllm", "plain"]  # how a server wants its constraints spelled
+Dialect = Literal["llama.cpp", "vllm", "plain"]  # the server's syntax for constrained output
 
 
 class SearchSettings(Record):
-    """All of it is optional. `timeout` and `interval` (between two requests) are in seconds, `keep_days` is how long
-    answers stay in the cache; 0 keeps none."""
+    """The settings of search; all are optional.
+
+    `timeout` and `interval` (between two requests) are in seconds. `keep_days` is how long answers stay in the cache; 0
+    keeps none.
+    """
 
     provider: str | None = None
     searxng_url: str | None = None
@@ -45,9 +48,10 @@ class SearchSettings(Record):
 
 
 class Settings(Record):
-    """The config file. All of it is optional; `context` is in tokens, `timeout` in seconds per try.
+    """The config file; every key is optional. `context` is in tokens, `timeout` in seconds per try.
 
-    `model`, `adapter` and `api_key` belong to the `base_url` they stand beside: an endpoint named elsewhere gets none.
+    `model`, `adapter` and `api_key` belong to the `base_url` beside them: an endpoint named elsewhere gets none of
+    them.
     """
 
     base_url: str | None = None
@@ -62,7 +66,8 @@ class Settings(Record):
 
 
 def config_path() -> Path:
-    """Where the config file is, whether or not it exists: `HALUAGENT_CONFIG`, or the user's config directory."""
+    """Return the config file's path, whether or not it exists: `HALUAGENT_CONFIG`, or in the user's config
+    directory."""
     if given := os.environ.get("HALUAGENT_CONFIG"):
         return Path(given)
     import platformdirs
@@ -71,7 +76,7 @@ def config_path() -> Path:
 
 
 def cache_dir() -> Path:
-    """Where weights are kept: `HALUAGENT_CACHE`, or the user's cache directory."""
+    """Return the directory for weights and caches: `HALUAGENT_CACHE`, or the user's cache directory."""
     if given := os.environ.get("HALUAGENT_CACHE"):
         return Path(given)
     import platformdirs
@@ -80,7 +85,10 @@ def cache_dir() -> Path:
 
 
 def read_settings() -> Settings:
-    """The config file's settings, empty where there is no file. Raises `ConfigError` naming the file and the key."""
+    """Read the config file; without a file, return empty settings.
+
+    Raise `ConfigError` that names the file and the key.
+    """
     path = config_path()
     try:
         text = path.read_text(encoding="utf-8")
@@ -99,11 +107,14 @@ def read_settings() -> Settings:
         key = ".".join(str(part) for part in first["loc"])
         table = SearchSettings if len(first["loc"]) > 1 else Settings
         known = f"; known keys are {', '.join(table.model_fields)}" if first["type"] == "extra_forbidden" else ""
-        raise ConfigError(f"{path}: key {key!r}: {first['msg']}{known}") from None  # it would show what a key holds
+        raise ConfigError(f"{path}: key {key!r}: {first['msg']}{known}") from None  # the cause would show the value
 
 
 def read_search_settings() -> SearchSettings:
-    """Raises ConfigError, naming the variable or the key, where a value is not one that can be."""
+    """Read the search settings; environment variables win over the config file.
+
+    Raise `ConfigError` that names the variable or the key if a value is invalid.
+    """
     given = {key: value for key, name in VARIABLES.items() if (value := os.environ.get(name, "").strip())}
     try:
         return SearchSettings.model_validate(read_settings().search.model_dump() | given)

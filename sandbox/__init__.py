@@ -1,1 +1,1 @@
-"""Where code of unknown origin runs."""
+"""Sandboxes for untrusted code."""

@@ -1,4 +1,4 @@
-"""Which sandbox there is here."""
+"""The choice of a sandbox backend on this machine."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Backend = Literal["docker", "bubblewrap"]
 Choice = Literal["auto", "docker", "bubblewrap", "none"]
 
-# In the order of preference.
+# In order of preference.
 BACKENDS: tuple[Backend, ...] = ("docker", "bubblewrap")
 _DOCKER_SOCKET = Path("/var/run/docker.sock")
 _ADVICE: dict[Language, str] = {
@@ -28,7 +28,7 @@ _ADVICE: dict[Language, str] = {
 
 
 class Status(Record):
-    """Whether a backend works here, and a line about it: its version, or what to do."""
+    """A backend's state on this machine: whether it works, and a line with its version or with advice."""
 
     backend: Backend
     works: bool
@@ -36,10 +36,10 @@ class Status(Record):
 
 
 def resolve(choice: Choice = "auto", *, spare: int = SPARE) -> PooledSandbox | None:
-    """The sandbox that was chosen; for `auto` Docker, else bubblewrap, else None.
+    """Return the chosen sandbox; for `auto` that is Docker, else bubblewrap, else None.
 
-    It starts nothing before its first run, but it is asked, or tried, whether it works: about a tenth of a second.
-    Raises ConfigError where one that was named does not work, with what to do.
+    Starts no worker before the first run, but tests whether the backend works, which takes about a tenth of a second.
+    Raise `ConfigError` with advice if a backend that was named does not work.
     """
     if choice == "none":
         return None
@@ -51,12 +51,12 @@ def resolve(choice: Choice = "auto", *, spare: int = SPARE) -> PooledSandbox | N
 
 
 def advice(language: Language) -> str:
-    """One line for someone who has no sandbox, on how to get one."""
+    """Return one line on how to get a sandbox."""
     return _ADVICE[language]
 
 
 def status() -> list[Status]:
-    """What each backend says of itself."""
+    """Return the status of each backend."""
     found = []
     for backend in BACKENDS:
         try:
@@ -67,7 +67,7 @@ def status() -> list[Status]:
 
 
 def _make(backend: Backend, spare: int = 0) -> "DockerSandbox | BubblewrapSandbox":
-    # Imported here, because docker-py takes its time.
+    # Imported here because docker-py is slow to import.
     if backend == "docker":
         from haluagent.sandbox.docker.backend import DockerSandbox
 

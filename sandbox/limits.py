@@ -1,4 +1,4 @@
-"""What a program may use. Both backends hold it to the same figures."""
+"""The resource limits of a program. Both backends use the same figures."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,12 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of one run, beside its seconds.
+    """Bounds of one run, besides its seconds.
 
-    `memory`: bytes of address space of each process, where Python raises MemoryError; all processes together get
-    `total_memory`, where the kernel kills. `disk`: bytes of each of the two writable places, /tmp and /dev/shm, and of
-    each file. `cpus`: processors used at a time. `output`: bytes written to standard output and standard error together.
+    `memory`: bytes of address space of each process; beyond it Python raises MemoryError. All processes together get
+    `total_memory`; beyond it the kernel kills. `disk`: bytes of each of the two writable places, /tmp and /dev/shm, and
+    of each file. `cpus`: processors used at a time. `output`: bytes written to standard output and standard error
+    together.
     """
 
     memory: int = 512 * MIB
@@ -23,5 +24,6 @@ class Limits:
 
     @property
     def total_memory(self) -> int:
-        """Bytes that all processes and both writable places may take together: one process at its own bound fits."""
+        """Return the bytes that all processes and both writable places may use together; one process at its own bound
+        fits."""
         return self.memory + 2 * self.disk + 32 * MIB

@@ -1,5 +1,4 @@
-"""Which process a container or a control group belongs to, so that what a crash left behind can be told from what is
-in use."""
+"""The owner of a container or control group, which tells what a crash left behind from what is in use."""
 
 import contextlib
 import os
@@ -12,12 +11,13 @@ _OWNER = re.compile(r"(?P<machine>[\w.:-]+)/(?P<pid>\d+)/(?P<start>\d*)")
 
 
 def this_process() -> str:
-    """The name of this process, unlike that of any other: machine (since its last start), process id, start time."""
+    """Return a unique name of this process: machine (since its last boot), process id, start time."""
     return f"{_machine()}/{os.getpid()}/{_start_time(os.getpid())}"
 
 
 def is_gone(owner: str) -> bool | None:
-    """Whether the process of that name has ended; None where this process cannot see it, or `owner` names none."""
+    """Return whether the process of that name has ended; None if this process cannot see it, or `owner` is no such
+    name."""
     match = _OWNER.fullmatch(owner)
     if match is None or match["machine"] != _machine():
         return None
@@ -26,14 +26,14 @@ def is_gone(owner: str) -> bool | None:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # there is one, of another user
+    except PermissionError:  # the process belongs to another user
         pass
     return _start_time(pid) != match["start"]
 
 
 @cache
 def _machine() -> str:
-    """The boot and the process namespace: process ids mean nothing outside of them."""
+    """Return the boot id and the process namespace, outside of which process ids mean nothing."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}:{os.stat('/proc/self/ns/pid').st_ino}"
@@ -42,8 +42,8 @@ def _machine() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """In clock ticks since the machine started; empty where the system does not tell."""
+    """Return a process's start time in clock ticks since boot, or an empty string if the system does not say."""
     with contextlib.suppress(OSError):
-        # The second field is the program's name in parentheses, which may hold anything.
+        # The second field is the program's name in parentheses, which may contain anything.
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return ""

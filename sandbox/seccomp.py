@@ -1,7 +1,7 @@
-"""A seccomp filter (see seccomp(2)) that refuses the system calls no ordinary program needs and escapes are made of.
+"""A seccomp filter (see seccomp(2)) that refuses system calls that no ordinary program needs and that escapes rely on.
 
-It comes on top of namespaces and limits. Calls are refused with an error, so that a program that only probes goes on;
-calls of another architecture's table (32-bit, x32) kill it, because the numbers below do not fit them.
+It adds to namespaces and limits. A refused call returns an error, so that a program that only probes can go on. Calls
+through another architecture's table (32-bit, x32) kill the program, because the numbers below do not apply to them.
 """
 
 import errno
@@ -16,7 +16,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32 = 0x40000000
 
-# The number of each call on x86_64 and on aarch64; None where the architecture does not have it.
+# The number of each call on x86_64 and on aarch64; None if the architecture does not have it.
 _REFUSED: dict[str, tuple[int | None, int | None]] = {
     # other processes
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
@@ -43,9 +43,9 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     # clocks and names
     "settimeofday": (164, 170), "clock_settime": (227, 112), "clock_adjtime": (305, 266),
     "sethostname": (170, 161), "setdomainname": (171, 162),
-    # keys, which are not in a namespace
+    # keys, which no namespace isolates
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
-    # memory that no limit of a process counts
+    # memory that no limit per process counts
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "semget": (64, 190),
     "msgget": (68, 186),
 }  # fmt: skip
@@ -54,24 +54,27 @@ _SOCKET, _IOCTL, _PERSONALITY = (41, 198), (16, 29), (135, 92)
 
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET (linux/sched.h)
 _NEW_NAMESPACES = 0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000
-# AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6. AF_VSOCK, say, reaches out of a virtual machine from any network namespace.
+# AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6. AF_VSOCK, for one, leads out of a virtual machine from any network namespace.
 _SOCKET_FAMILIES = (0, 1, 2, 10)
-# SOL_SOCKET; SO_SNDBUF, SO_RCVBUF. The kernel may give less than was asked for: here it gives nothing more, and says so
-# to no one.
+# SOL_SOCKET; SO_SNDBUF, SO_RCVBUF. The kernel may give less than was asked for, so the filter reports success and
+# changes nothing.
 _SOCKET_LEVEL, _BUFFER_SIZES = 1, (7, 8)
 # TIOCSTI, TIOCLINUX: typing into a terminal
 _TERMINAL_INPUT = (0x5412, 0x541C)
-# The usual one, and the question which one it is.
+# The usual one, and the query for the current one.
 _PERSONALITIES = (0, 0xFFFFFFFF)
 
 
 def machine_supported(machine: str) -> bool:
-    """Whether there is a filter for an architecture, as `platform.machine()` names it."""
+    """Return whether there is a filter for an architecture, as `platform.machine()` names it."""
     return machine in _ARCHITECTURES
 
 
 def program(machine: str) -> bytes:
-    """The filter for an architecture, as an array of `struct sock_filter`. Raises ValueError where there is none."""
+    """Return the filter for an architecture, as an array of `struct sock_filter`.
+
+    Raise `ValueError` if there is none.
+    """
     which = list(_ARCHITECTURES).index(machine)
     code = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, _ARCHITECTURES[machine]), (_RETURN, 0, 0, _KILL)]
     code.append((_LOAD, 0, 0, _NUMBER))
@@ -80,7 +83,7 @@ def program(machine: str) -> bytes:
     for number in (numbers[which] for numbers in _REFUSED.values()):
         if number is not None:
             code += _call(number, [_refuse(errno.EPERM)])
-    # The flags of clone3 lie in memory, where a filter cannot see them: the C library falls back to clone.
+    # A filter cannot see the flags of clone3, which are in memory: so the C library is made to fall back to clone.
     code += _call(_CLONE3[which], [_refuse(errno.ENOSYS)])
     code += _call(_CLONE[which], [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(errno.EPERM)])
     code += _call(_SOCKET[which], [_argument(0), *_unless(_SOCKET_FAMILIES, errno.EAFNOSUPPORT)])
@@ -97,7 +100,7 @@ _Step = tuple[int, int, int, int]
 
 
 def _call(number: int, steps: list[_Step]) -> list[_Step]:
-    """The steps, for this call only; where they refuse nothing, the number is loaded again for what follows."""
+    """Return the steps, applied to this call only; if they refuse nothing, the call is allowed."""
     if steps[-1][0] == _RETURN and len(steps) == 1:
         return [(_EQUAL, 0, 1, number), *steps]
     steps = [*steps, (_RETURN, 0, 0, _ALLOW)]
@@ -105,12 +108,12 @@ def _call(number: int, steps: list[_Step]) -> list[_Step]:
 
 
 def _argument(index: int) -> _Step:
-    """Loads the lower half of an argument: flags, families and requests are 32-bit numbers to the kernel."""
+    """Load the lower half of an argument: flags, families and requests are 32-bit numbers to the kernel."""
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * index)
 
 
 def _unless(values: tuple[int, ...], error: int) -> list[_Step]:
-    """Jumps behind a refusal where the loaded value is one of these."""
+    """Jump over a refusal if the loaded value is one of these."""
     count = len(values)
     return [*((_EQUAL, count - i, 0, value) for i, value in enumerate(values)), _refuse(error)]
 

@@ -1,4 +1,4 @@
-"""Programs in namespaces of their own, made by bubblewrap (bwrap), for Linux without Docker."""
+"""The bubblewrap (bwrap) backend: programs in namespaces of their own, for Linux without Docker."""
 
 import contextlib
 import os
@@ -23,22 +23,22 @@ from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
 from haluagent.sandbox.worker.streams import STDERR, STDOUT
 
 NOBODY = 65534
-# From this Linux on, the limit on a user's processes counts each user namespace by itself.
+# Since this version of Linux, the limit on a user's processes counts each user namespace by itself.
 _LINUX = (5, 14)
-# tmpfs with a size; and no user namespaces inside, where it can do that.
+# The first version that can size a tmpfs, and the first that can forbid user namespaces inside.
 _VERSION, _DISABLE_USERNS = (0, 7), (0, 8)
 _WATCH_SECONDS = 0.05
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
-# What an administrator put there is not for programs to read.
+# Programs have no business with what an administrator put there.
 _HIDDEN = ("/usr/local", "/usr/src")
 
 
 class BubblewrapSandbox(PooledSandbox):
-    """Runs each program in new user, process, network, mount, IPC and UTS namespaces, as nobody, with nothing of the
-    host but its system libraries and the interpreter, read-only, and behind a filter of system calls.
+    """A sandbox that runs each program in new user, process, network, mount, IPC and UTS namespaces, as nobody, behind
+    a filter of system calls. Of the host it sees only the system libraries and the interpreter, read-only.
 
-    Processes, files and the memory of each process are bounded by rlimits; memory as a whole by a control group where
-    this process may make one, else by watching it.
+    Processes, files and the memory of each process are bounded by rlimits. Total memory is bounded by a control group
+    if this process may make one, otherwise by watching it.
     """
 
     name = "bubblewrap"
@@ -48,7 +48,7 @@ class BubblewrapSandbox(PooledSandbox):
         self._command: list[str] | None = None
 
     def check(self) -> str:
-        """A line about bubblewrap here. Raises ConfigError where programs cannot be run, with what to do."""
+        """Return a line about bubblewrap on this machine. Raise `ConfigError` with advice if programs cannot be run."""
         try:
             worker = self._start()
         except SandboxError as error:
@@ -75,7 +75,7 @@ class BubblewrapSandbox(PooledSandbox):
 
 
 class Namespaces:
-    """A worker behind bwrap: three pipes, and the processes below."""
+    """A worker behind bwrap: three pipes and a tree of processes."""
 
     def __init__(self, arguments: list[str], limits: Limits) -> None:
         self._limits = limits
@@ -108,7 +108,7 @@ class Namespaces:
         os.set_blocking(self._input.fileno(), False)
 
     def confine(self) -> None:
-        """Puts a runner that waits for its program, and all around it, into a control group, where that can be done."""
+        """Put a runner that waits for its program, and its whole process tree, into a control group if possible."""
         self.group = cgroups.create(self._limits)
         if self.group is not None:
             try:
@@ -161,18 +161,18 @@ class Namespaces:
             self.group.remove()
 
     def _watch(self, now: float) -> None:
-        """Ends a program that takes more memory than it may, where no control group does."""
+        """Kill a program that uses too much memory, if no control group limits it."""
         if self.group is not None or now - self._watched < _WATCH_SECONDS:
             return
         self._watched = now
-        # The first, bwrap itself, is outside of the namespaces.
+        # The first process, bwrap itself, is outside the namespaces.
         if processes.memory_above(self._limits.total_memory, processes.tree(self._process.pid)[1:]):
             self._above_memory = True
             self.kill()
 
 
 def _command(limits: Limits) -> list[str]:
-    """The command line of a worker. Raises SandboxError where there can be none, with what to do."""
+    """Return the command line of a worker. Raise `SandboxError` with advice if bubblewrap cannot run here."""
     if not sys.platform.startswith("linux") or _numbers(platform.release()) < _LINUX:
         raise SandboxError(f"bubblewrap needs Linux {_LINUX[0]}.{_LINUX[1]} or newer: use Docker")
     if not seccomp.machine_supported(platform.machine()):
@@ -191,7 +191,7 @@ def _command(limits: Limits) -> list[str]:
 
 
 def _file_system(interpreter: Path, limits: Limits) -> list[str]:
-    """The arguments that make the file system: what is there is read-only, but for two places of limited size."""
+    """Return the arguments that make the file system: read-only, except for two places of limited size."""
     arguments = []
     for path in map(Path, _SYSTEM):
         if path.is_symlink():
@@ -205,16 +205,16 @@ def _file_system(interpreter: Path, limits: Limits) -> list[str]:
         prefix = str(interpreter.parents[1])
         arguments += ["--ro-bind", prefix, prefix]
     arguments += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--proc", "/proc", "--dev", "/dev"]
-    # Some settings of the kernel belong to the namespaces, and may be changed by who owns those.
+    # Some kernel settings belong to the namespaces, whose owner could change them.
     arguments += ["--tmpfs", "/proc/sys", "--remount-ro", "/proc/sys"]
     for writable in ("/dev/shm", "/tmp"):
         arguments += ["--perms", "1777", "--size", str(limits.disk), "--tmpfs", writable]
-    # bwrap makes these two of memory without bounds.
+    # bwrap makes these two as tmpfs without a size limit.
     return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
 
 def _interpreter() -> Path:
-    """The system's Python, or the one that this one was made from, where that is too old."""
+    """Return the system's Python, or, if that is older than 3.10, the one that this interpreter is based on."""
     for python in (Path("/usr/bin/python3"), Path(sys.base_prefix, "bin", "python3")):
         python = python.resolve()
         if python.exists() and _numbers(python.name) >= (3, 10):
@@ -238,6 +238,6 @@ def _version() -> tuple[int, ...]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """The first version in a text: (3, 11) of "python3.11"."""
+    """Return the first version number in a text: (3, 11) for "python3.11"."""
     found = re.search(r"\d+(\.\d+)+", text)
     return tuple(map(int, found[0].split("."))) if found else ()

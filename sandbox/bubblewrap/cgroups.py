@@ -1,4 +1,4 @@
-"""Control groups: the memory, the processes and the processor time of a whole sandbox, where they may be set up."""
+"""Control groups, which limit the memory, processes and processor time of a whole sandbox if they can be set up."""
 
 import contextlib
 import itertools
@@ -12,26 +12,26 @@ from haluagent.sandbox.limits import Limits
 
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "haluagent-sandbox@"
-# Without these there is no group; a kernel may do without the others (swap, processor time).
+# A group needs these; a kernel may lack the others (swap, processor time).
 _REQUIRED = {"memory.max", "memory.limit_in_bytes", "pids.max"}
 _REMOVE_SECONDS = 2.0
 _counter = itertools.count()
 
 
 class Group:
-    """A group for one sandbox; with version 1 of control groups, one directory for each of its controllers."""
+    """The control group of one sandbox; with version 1, one directory per controller."""
 
     def __init__(self, directories: list[Path]) -> None:
         self._directories = directories
 
     def add(self, processes: Iterable[int]) -> None:
-        """Moves processes into the group. Raises OSError where that is not allowed."""
+        """Move processes into the group. Raise `OSError` if that is not allowed."""
         for directory in self._directories:
             for process in processes:
                 (directory / "cgroup.procs").write_text(str(process))
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel has killed one of its processes for memory."""
+        """Return whether the kernel has killed one of the group's processes for lack of memory."""
         for directory in self._directories:
             for name in ("memory.events", "memory.oom_control"):
                 with contextlib.suppress(OSError):
@@ -41,7 +41,7 @@ class Group:
         return False
 
     def remove(self) -> None:
-        """Removes the group once its processes have ended; they end soon after they were killed."""
+        """Remove the group once its processes have ended, which they do soon after they are killed."""
         deadline = time.monotonic() + _REMOVE_SECONDS
         for directory in self._directories:
             while directory.exists() and time.monotonic() < deadline:
@@ -52,9 +52,9 @@ class Group:
 
 
 def create(limits: Limits, root: Path = _ROOT, own: str | None = None) -> Group | None:
-    """A new group with these limits; None where this process may not make one that limits memory and processes.
+    """Create a group with these limits; return None if this process may not make one that limits memory and processes.
 
-    `own` is what /proc/self/cgroup says of this process.
+    `own` is the text of /proc/self/cgroup; by default it is read.
     """
     name = f"{_PREFIX}{owner.this_process().replace('/', '@')}@{next(_counter)}"
     made: list[Path] = []
@@ -72,7 +72,7 @@ def create(limits: Limits, root: Path = _ROOT, own: str | None = None) -> Group 
 
 
 def remove_orphans(root: Path = _ROOT, own: str | None = None) -> None:
-    """Removes the groups of processes that have ended."""
+    """Remove the groups of processes that have ended."""
     for place in _places(Limits(), root, own):
         for group in place.glob(f"{_PREFIX}*"):
             if owner.is_gone(group.name.removeprefix(_PREFIX).rpartition("@")[0].replace("@", "/")):
@@ -80,8 +80,10 @@ def remove_orphans(root: Path = _ROOT, own: str | None = None) -> None:
 
 
 def _places(limits: Limits, root: Path, own: str | None) -> dict[Path, dict[str, str]]:
-    """The directories in which groups can be made, and what to write into the files of each; none where there are none
-    for memory and processes."""
+    """Return the directories in which groups can be made, each with the files to write and their contents.
+
+    Empty if memory and processes cannot be limited.
+    """
     memory, cpu = str(limits.total_memory), str(100_000 * limits.cpus)
     processes = {"pids.max": str(limits.processes)}
     lines = (Path("/proc/self/cgroup").read_text() if own is None else own).splitlines()
@@ -102,8 +104,11 @@ def _places(limits: Limits, root: Path, own: str | None) -> dict[Path, dict[str,
 
 
 def _delegated(root: Path, own: Path) -> Path | None:
-    """Version 2: the nearest group above this process whose children have controllers and which is its user's own.
-    (Only groups without processes may have such children.)"""
+    """Return the nearest group above this process whose children have controllers and which this user may change
+    (version 2).
+
+    Only groups without processes of their own may have such children.
+    """
     for place in (own, *own.parents):
         try:
             controllers = (place / "cgroup.subtree_control").read_text().split()

@@ -1,4 +1,4 @@
-"""Programs in Docker containers: each has its own, which is started before it is needed and removed afterwards."""
+"""The Docker backend: each program gets its own container, started before it is needed and removed afterwards."""
 
 import contextlib
 import os
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 NOBODY = "65534:65534"
-# What the engine calls an architecture, and what Python does.
+# The engine's names for architectures, and Python's.
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 class DockerSandbox(PooledSandbox):
-    """Runs each program in a container without network, capabilities and a writable root.
+    """A sandbox that runs each program in a container without network or capabilities and with a read-only root.
 
-    `image` must have Python 3.10 or newer as `python3`; it is never pulled. `runtime` names another OCI runtime that
-    the engine knows, such as gVisor's `runsc` (or HALUAGENT_SANDBOX_RUNTIME). The engine is the one of DOCKER_HOST.
+    `image` must have Python 3.10 or newer as `python3`; it is never pulled. `runtime` (or HALUAGENT_SANDBOX_RUNTIME)
+    names another OCI runtime known to the engine, such as gVisor's `runsc`. DOCKER_HOST says which engine to use.
     """
 
     name = "docker"
@@ -40,9 +40,9 @@ class DockerSandbox(PooledSandbox):
         self._connection: tuple[int, APIClient, dict[str, Any]] | None = None
 
     def check(self) -> str:
-        """A line about the engine and the image. Raises ConfigError where programs cannot be run, with what to do.
+        """Return a line about the engine and the image, and remove containers that crashed processes left behind.
 
-        Removes the containers that crashed processes left behind.
+        Raise `ConfigError` with advice if programs cannot be run.
         """
         try:
             with explained(), contextlib.closing(connect()) as client:
@@ -71,7 +71,7 @@ class DockerSandbox(PooledSandbox):
                 raise
 
     def _connected(self) -> "tuple[APIClient, dict[str, Any]]":
-        """The client of this process, and the options of a container."""
+        """Return this process's client, and the options for a container."""
         with self._connecting:
             if self._connection is None or self._connection[0] != os.getpid():
                 client = connect()
@@ -87,7 +87,7 @@ class DockerSandbox(PooledSandbox):
             raise SandboxError(f"this Docker engine has no runtime {self.runtime}: install it, or choose another")
 
     def _examine(self, client: "APIClient") -> bytes:
-        """Looks at the image, and returns the filter of system calls for its architecture."""
+        """Check the image, and return the system call filter for its architecture."""
         from docker.errors import ImageNotFound
 
         try:
@@ -114,12 +114,12 @@ class DockerSandbox(PooledSandbox):
             ipc_mode="private",
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
-            log_config={"Type": "none"},  # output is read from the socket; a log on disk would have no bound
+            log_config={"Type": "none"},  # output is read from the socket; a log on disk would grow without bound
             runtime=self.runtime,
         )
         return {
             "image": self.image,
-            # The filter comes on top of the engine's own, which in older versions lets some ways out pass: sockets to
+            # This filter adds to the engine's own, which in older versions leaves some ways out open: sockets to
             # the host of a virtual machine, io_uring.
             "entrypoint": command("python3", filter_code),
             "user": NOBODY,
@@ -127,7 +127,7 @@ class DockerSandbox(PooledSandbox):
             "hostname": "sandbox",
             "environment": ENVIRONMENT,
             "stdin_open": True,
-            # The engine sets up a network for "none" too, which takes half of a start; not so with this.
+            # Even for "none" the engine otherwise sets up a network, which takes half of the start-up time.
             "network_disabled": True,
             "healthcheck": {"test": ["NONE"]},
             "use_config_proxy": False,  # it may hold a password

@@ -1,4 +1,4 @@
-"""Makes the image that programs run in, with a registry or without."""
+"""Building the sandbox's Docker image, with a registry or without."""
 
 import asyncio
 import contextlib
@@ -29,8 +29,8 @@ _MIRROR = "http://deb.debian.org/debian"
 def build(base: str = DEFAULT_BASE) -> str:
     """Build the image on `base` and return a line about it.
 
-    Needs no network where `base` is in the engine already. Raises ConfigError where it cannot be built, or has no
-    Python that fits.
+    Needs no network if the engine already has `base`. Raise `ConfigError` if the build fails or the image has no
+    suitable Python.
     """
     image = image_name()
     try:
@@ -52,8 +52,10 @@ def build(base: str = DEFAULT_BASE) -> str:
 
 
 def debootstrap(mirror: str | None = None) -> str:
-    """Make a base image of Debian packages and return its name. Needs root and the program debootstrap, and a Debian
-    mirror; raises ConfigError where something is missing, with what to do."""
+    """Make a base image of Debian packages and return its name.
+
+    Needs root, the program debootstrap and a Debian mirror. Raise `ConfigError` with advice if something is missing.
+    """
     if shutil.which("debootstrap") is None:
         raise ConfigError("debootstrap is not installed: install the package debootstrap")
     if os.geteuid() != 0:
@@ -68,14 +70,14 @@ def debootstrap(mirror: str | None = None) -> str:
             raise ConfigError(f"debootstrap failed ({reason}): check the network, or give another --mirror")
         _import(root)
     finally:
-        # What a failed debootstrap leaves mounted must not be deleted with the rest.
+        # A failed debootstrap may leave these mounted; their contents must not be deleted.
         subprocess.run(["umount", "--quiet", str(root / "proc"), str(root / "sys")], stderr=subprocess.DEVNULL)
         subprocess.run(["rm", "-rf", "--one-file-system", str(root)])
     return DEBOOTSTRAP_BASE
 
 
 def _build(image: str, base: str) -> Iterator[dict[str, Any]]:
-    """Build the image; what the engine says meanwhile."""
+    """Build the image, and yield the engine's messages."""
     dockerfile = files(__package__).joinpath("Dockerfile").read_bytes()
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as archive:

@@ -1,4 +1,4 @@
-"""One Docker container with a runner in it."""
+"""A Docker container with a runner in it."""
 
 import contextlib
 import socket
@@ -15,24 +15,26 @@ from haluagent.sandbox.worker.streams import STDERR, STDOUT
 if TYPE_CHECKING:
     from docker import APIClient
 
-# The header of a piece of output: the number of the stream, and the size (Docker's API, "attach to a container").
+# The header of a chunk of output: the stream's number, and the size (Docker's API, "attach to a container").
 _HEADER = struct.Struct(">BxxxL")
 _END_SECONDS = 2.0
 
 
 class Container:
-    """A `haluagent.sandbox.worker.exchange.Worker`. It attaches to a container that has been created; starting is left to the
-    caller, so that no output is missed."""
+    """A `haluagent.sandbox.worker.exchange.Worker` in a container.
+
+    It attaches to a container that has been created. The caller starts it afterwards, so that no output is missed.
+    """
 
     def __init__(self, client: "APIClient", container: str) -> None:
         self._client = client
         self._container = container
         self._attached = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-        # Below docker-py's wrapper for reading is the socket itself.
+        # docker-py wraps the socket for reading only.
         self._socket: socket.socket = getattr(self._attached, "_sock", self._attached)
         self._header = b""
         self._stream = 0
-        self._left = 0  # bytes of a piece that have not come yet
+        self._left = 0  # bytes of the current chunk still to come
 
     def send(self, data: bytes, deadline: float) -> None:
         self._socket.settimeout(max(0.001, deadline - time.monotonic()))
@@ -55,7 +57,7 @@ class Container:
         from docker.errors import APIError
 
         self._hang_up()
-        with explained(), contextlib.suppress(APIError):  # it has ended by itself
+        with explained(), contextlib.suppress(APIError):  # it has already ended
             self._client.kill(self._container)
 
     def ending(self, deadline: float) -> tuple[Outcome, str]:
@@ -64,7 +66,7 @@ class Container:
         with explained():
             try:
                 status = self._client.wait(self._container, timeout=max(0.1, deadline - time.monotonic()))["StatusCode"]
-            except RequestException as error:  # a time-out has one of two types
+            except RequestException as error:  # a time-out can be one of two types
                 if "timed out" in str(error):
                     raise TimeoutError from None
                 raise
@@ -76,11 +78,11 @@ class Container:
     def discard(self) -> None:
         from docker.errors import APIError
 
-        self._hang_up()  # a runner that waits for its program ends then, others have ended or were killed
+        self._hang_up()  # this ends a runner that waits for its program; others have ended or were killed
         try:
             self._client.remove_container(self._container, v=True)
         except (APIError, OSError):  # it has not ended yet
-            # Engines lose count of a container that ends while it is removed by force, and list it for ever.
+            # An engine lists a container forever if it ends while it is removed by force.
             with contextlib.suppress(TimeoutError, SandboxError):
                 self.ending(time.monotonic() + _END_SECONDS)
             remove(self._client, self._container)
@@ -98,6 +100,6 @@ class Container:
             return b""
 
     def _hang_up(self) -> None:
-        """Ends the connection: the engine would wait for its output to be read, and for long."""
+        """Close the connection; otherwise the engine would wait a long time for its output to be read."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

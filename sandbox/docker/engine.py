@@ -1,4 +1,4 @@
-"""The Docker engine: reaching it, what it says when something is wrong, and removing what is left over."""
+"""The Docker engine: connecting to it, explaining its errors, and removing leftovers."""
 
 import contextlib
 import logging
@@ -16,30 +16,34 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_IMAGE = "haluagent-sandbox"
-# On every container: the process that it belongs to.
+# The label on every container that names the process it belongs to.
 LABEL = "haluagent.sandbox.owner"
-# For an answer of the engine, in seconds.
+# The time-out for an answer of the engine, in seconds.
 ANSWER_SECONDS = 60
-# Before each try to remove a container, in seconds: an engine may still hold files of one that has just ended.
+# Pauses before each try to remove a container, in seconds: an engine may still hold files of one that has just ended.
 REMOVE_PAUSES = (0.0, 0.2, 1.0)
-# A container whose process cannot be seen from here (another machine's, say) is left alone for so long.
+# How long a container is left alone whose process cannot be seen from here (on another machine, say).
 FOREIGN_SECONDS = 3600.0
 
 
 def image_name() -> str:
-    """The image that programs run in: HALUAGENT_SANDBOX_IMAGE, or what `haluagent sandbox build` makes."""
+    """Return the name of the image that programs run in: HALUAGENT_SANDBOX_IMAGE, or the one that `haluagent sandbox
+    build` makes."""
     return os.environ.get("HALUAGENT_SANDBOX_IMAGE") or DEFAULT_IMAGE
 
 
 def connect() -> "APIClient":
-    """A client of the engine of DOCKER_HOST, which has answered; for use within `explained`."""
+    """Return a client of the engine at DOCKER_HOST, after it has answered. For use within `explained`."""
     import docker
 
     return docker.from_env(timeout=ANSWER_SECONDS, max_pool_size=32).api
 
 
 def remove(client: "APIClient", container: str) -> bool:
-    """Remove a container, running or not; False where that was not done. The next process that starts tries again."""
+    """Remove a container, running or not, and return whether this call removed it.
+
+    The next process that starts tries again.
+    """
     from docker.errors import DockerException
     from requests.exceptions import RequestException
 
@@ -58,7 +62,7 @@ def remove(client: "APIClient", container: str) -> bool:
 
 
 def remove_orphans(client: "APIClient") -> int:
-    """Remove the containers of processes that have ended, and return how many there were."""
+    """Remove the containers of processes that have ended, and return how many were removed."""
     orphans = []
     for container in client.containers(all=True, filters={"label": LABEL}):
         gone = owner.is_gone(container["Labels"].get(LABEL, ""))
@@ -69,13 +73,13 @@ def remove_orphans(client: "APIClient") -> int:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """What goes wrong with the engine becomes a SandboxError of one line; a TimeoutError stays one."""
+    """Turn errors of the engine into a `SandboxError` of one line; let a `TimeoutError` through."""
     from docker.errors import APIError, DockerException
     from requests.exceptions import RequestException
 
     try:
         yield
-    except TimeoutError:  # a caller's own deadline
+    except TimeoutError:  # the caller's own deadline
         raise
     except APIError as error:
         raise SandboxError(f"the Docker engine says: {' '.join(str(error.explanation or error).split())}") from error

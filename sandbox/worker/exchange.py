@@ -1,4 +1,4 @@
-"""One exchange with a runner: the request goes in, two streams and a report come back. See runner.py for the wire."""
+"""An exchange with a runner: a request goes in; two streams and a report come out. See runner.py for the protocol."""
 
 import math
 import secrets
@@ -13,31 +13,40 @@ from haluagent.protocols import Execution, Outcome
 from haluagent.sandbox.limits import Limits
 from haluagent.sandbox.worker.streams import STDERR, STDOUT, Streams
 
-# Of a program. Libraries for numbers would start a thread for each processor that they see.
+# The environment of a program. Numerical libraries would otherwise start a thread per processor.
 ENVIRONMENT = {"HOME": "/tmp", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
 READY = "haluagent sandbox runner\n"
-# For a sandbox to start, and for it to take a request, in seconds.
+# The time for a sandbox to start, and for it to take a request, in seconds.
 STARTUP_SECONDS = 60.0
-# Between the end of a sandbox's output and its own.
+# The time between the end of a sandbox's output and its own end.
 _MOMENT_SECONDS = 2.0
 OUTPUT_CLIP = 20_000
 ERROR_CLIP = 1_000
-# What a runner may write beside the program: the longest report, with every character of it escaped, and the nonces.
+# Bytes that a runner may write besides the program: the longest report, with every character escaped, and the nonces.
 _REPORT_ROOM = 256 * 1024
 
-# Of Linux, whatever the host runs.
+# Linux's number, whatever the host runs.
 _SIGXCPU = 24
 
 
 class Worker(Protocol):
-    """A sandbox with a runner in it, for one program. `kill` and `discard` may come from any thread, and again."""
+    """A sandbox with a runner in it, for one program.
+
+    `kill` and `discard` may be called from any thread, more than once.
+    """
 
     def send(self, data: bytes, deadline: float) -> None:
-        """Write to the runner's standard input. Raises OSError where it has ended, TimeoutError at the deadline."""
+        """Write to the runner's standard input.
+
+        Raise `OSError` if the runner has ended, `TimeoutError` at the deadline.
+        """
         ...
 
     def receive(self, deadline: float) -> tuple[int, bytes] | None:
-        """The stream and the bytes that arrive next; None after the end. Raises TimeoutError at the deadline."""
+        """Return the stream and the bytes that arrive next, or None at the end.
+
+        Raise `TimeoutError` at the deadline.
+        """
         ...
 
     def kill(self) -> None:
@@ -45,17 +54,20 @@ class Worker(Protocol):
         ...
 
     def ending(self, deadline: float) -> tuple[Outcome, str]:
-        """Why a sandbox ended without a report, and a line about it. Raises TimeoutError where it goes on."""
+        """Return why a sandbox ended without a report, and a line about it.
+
+        Raise `TimeoutError` if it has not ended.
+        """
         ...
 
     def discard(self) -> None:
-        """End it and remove what is left of it."""
+        """End the sandbox and remove what is left of it."""
         ...
 
 
 @dataclass(frozen=True)
 class _Report:
-    """What a runner reports, or is to be said in its place."""
+    """A runner's report, or what stands in for one."""
 
     outcome: Outcome
     error: str = ""
@@ -64,13 +76,13 @@ class _Report:
 
 
 def command(python: str, system_calls: bytes = b"") -> list[str]:
-    """The command line that starts a runner, which installs a filter of system calls where one is given."""
+    """Return the command line that starts a runner, which installs a filter of system calls if one is given."""
     source = files(__package__).joinpath("runner.py").read_text(encoding="utf-8")
     return [python, "-I", "-X", "utf8", "-c", source, READY, system_calls.hex()]
 
 
 def wait_until_ready(worker: Worker) -> None:
-    """Raises SandboxError where no runner says that it is ready."""
+    """Wait for the runner to say that it is ready. Raise `SandboxError` if it does not."""
     deadline = time.monotonic() + STARTUP_SECONDS
     seen = {STDOUT: b"", STDERR: b""}
     while seen[STDOUT] != READY.encode():
@@ -86,8 +98,11 @@ def wait_until_ready(worker: Worker) -> None:
 
 
 def execute(worker: Worker, code: str, seconds: float, limits: Limits, resources: dict[str, int]) -> Execution:
-    """Run a program in a worker that is ready. `resources` are limits of the backend's own, by their name in Python's
-    resource module. Raises SandboxError where the worker failed before the program began."""
+    """Run a program in a worker that is ready.
+
+    `resources` are the backend's own limits, by their names in Python's resource module. Raise `SandboxError` if the
+    worker failed before the program began.
+    """
     nonce = secrets.token_hex(16)
     streams = Streams(nonce.encode())
     deadline = time.monotonic() + STARTUP_SECONDS
@@ -116,7 +131,7 @@ def execute(worker: Worker, code: str, seconds: float, limits: Limits, resources
 
 
 def exit_reason(status: int) -> tuple[Outcome, str]:
-    """What the exit status of a runner that sent no report says (above 128: the number of a signal)."""
+    """Explain the exit status of a runner that sent no report (above 128: the number of a signal)."""
     if status <= 128:
         return "killed", f"it ended itself with exit code {status}"
     number = status - 128
@@ -129,7 +144,7 @@ def exit_reason(status: int) -> tuple[Outcome, str]:
 
 
 def clip(text: str, length: int) -> str:
-    """A text, or the beginning and the end of one that is longer than `length` characters."""
+    """Return a text, cut to its beginning and end if it is longer than `length` characters."""
     if len(text) <= length:
         return text
     half = length // 2
@@ -137,7 +152,10 @@ def clip(text: str, length: int) -> str:
 
 
 def _follow(worker: Worker, streams: Streams, deadline: float, output: int) -> _Report:
-    """What became of the program. It goes on where it took too long or wrote too much."""
+    """Follow the program to its end and return its report.
+
+    A program that took too long or wrote too much is left running.
+    """
     try:
         while not streams.complete:
             received = worker.receive(deadline)
@@ -158,7 +176,7 @@ def _follow(worker: Worker, streams: Streams, deadline: float, output: int) -> _
 
 
 def _why(worker: Worker) -> str:
-    """A line about the end of a worker in which no program ran."""
+    """Return a line about the end of a worker in which no program ran."""
     try:
         return worker.ending(time.monotonic() + _MOMENT_SECONDS)[1]
     except TimeoutError:
@@ -172,7 +190,10 @@ def _request(nonce: str, code: str, resources: dict[str, int]) -> bytes:
 
 
 def _resources(limits: Limits, seconds: float) -> dict[str, int]:
-    """Second guards: the clock, the output and the memory of the whole sandbox are watched from outside."""
+    """Return the limits that the runner sets.
+
+    They are a second line of defence: time, output and total memory are watched from outside.
+    """
     return {
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": limits.disk,

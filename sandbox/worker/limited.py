@@ -1,8 +1,8 @@
-"""Trusted functions on untrusted input: run in a child process, under limits of time and memory.
+"""Trusted functions on untrusted input, run in a child process under limits of time and memory.
 
-A `Worker` starts its child when it is first used, keeps it for later calls, and starts another where one was killed
-or died. Requests and replies cross as one line of JSON each, so nothing that comes back can be code.
-The child ends with the interpreter: its input closes, even where the parent was killed.
+A `Worker` starts its child on first use, keeps it for later calls, and replaces it if it was killed or died. Requests
+and replies are one line of JSON each, so nothing that comes back can be code. The child ends with the interpreter: its
+input closes, even if the parent was killed.
 """
 
 import atexit
@@ -23,10 +23,10 @@ READY = "ready"
 
 
 class Worker:
-    """Calls one function, named `package.module:function`, in a child process. Safe to use from many threads.
+    """Calls of one function, named `package.module:function`, in a child process. Safe to use from many threads.
 
-    `seconds` limits each call (wall clock and CPU time), `memory` the child's address space in bytes.
-    The function takes one JSON value and returns one. Blocking: under asyncio use `asyncio.to_thread(worker.call, …)`.
+    `seconds` limits each call (wall clock and CPU time), `memory` the child's address space in bytes. The function
+    takes one JSON value and returns one. Calls block; under asyncio use `asyncio.to_thread(worker.call, …)`.
     """
 
     def __init__(self, target: str, *, seconds: float = 2.0, memory: int = 2**30) -> None:
@@ -39,8 +39,10 @@ class Worker:
         self._registered = False
 
     def call(self, request: Any) -> Any:
-        """What the function returned. Raises ToolError with its message where it raised one, or where the child ran
-        into a limit."""
+        """Call the function and return its value.
+
+        Raise `ToolError` with its message if it raised one, or if the child ran into a limit.
+        """
         with self._lock:
             reply = self._exchange(self._running(), json.dumps(request), self.seconds)
             if reply is None:
@@ -59,7 +61,7 @@ class Worker:
         child.wait()
         for stream in (child.stdin, child.stdout):
             if stream is not None:
-                with contextlib.suppress(BrokenPipeError):  # what was still to be written has no reader any more
+                with contextlib.suppress(BrokenPipeError):  # nobody reads what was still to be written
                     stream.close()
 
     def _running(self) -> "subprocess.Popen[str]":
@@ -84,7 +86,10 @@ class Worker:
         return self._child
 
     def _exchange(self, child: "subprocess.Popen[str]", line: str | None, seconds: float) -> str | None:
-        """Write a line (or none) and read one; None, and no child any more, where that took too long or it died."""
+        """Write a line (or none) and read one.
+
+        If that takes too long or the child dies, end the child and return None.
+        """
         assert child.stdin is not None and child.stdout is not None
         late = threading.Event()
 
@@ -120,7 +125,7 @@ def _limit_memory(size: int) -> None:
 
 
 def _limit_cpu(seconds: float) -> None:
-    """Allow this process `seconds` more of CPU time: a second guard, should the parent be gone."""
+    """Allow this process `seconds` more of CPU time: a second line of defence, should the parent be gone."""
     try:
         import resource
     except ImportError:
@@ -137,12 +142,12 @@ def _answer(function: Callable[[Any], Any], line: str) -> dict[str, Any]:
         return {"error": str(error)}
     except MemoryError:
         return {"error": "the calculation needs too much memory; make it smaller"}
-    except Exception as error:  # whatever it is, the caller reads it: a child must not die of one bad request
+    except Exception as error:  # any error goes to the caller: a child must not die of one bad request
         return {"error": f"the calculation failed: {type(error).__name__}: {error}"}
 
 
 def main(target: str, seconds: float, memory: int) -> None:
-    """The child: load the function, say so, then answer each line of the input with a line."""
+    """Run the child: load the function, report that it is ready, then answer each line of input with a line."""
     _limit_memory(memory)
     output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     sys.stdout = sys.stderr  # what the function prints must not look like a reply

@@ -1,4 +1,4 @@
-"""Sandboxes that are started before they are needed. Each is used once."""
+"""A pool of sandboxes that are started before they are needed. Each is used once."""
 
 import contextlib
 import logging
@@ -12,14 +12,14 @@ from haluagent.sandbox.worker.exchange import Worker
 
 logger = logging.getLogger(__name__)
 
-# As many used workers may wait for their removal. Their programs have ended.
+# The number of used workers that may wait for removal. Their programs have ended.
 _UNCLEAN = 16
 
 
 class Pool:
-    """Hands out workers that `start` made, and starts others in the background: none before the first is taken, then
-    one more with each that comes back, up to `spare` of them. Safe to use from many threads.
+    """Hands out workers that `start` made, and starts others in the background. Safe to use from many threads.
 
+    Nothing is started before the first worker is taken; each worker that comes back adds one spare, up to `spare`.
     `start` returns a worker that is ready, or raises; it runs in at most `starters` threads at a time.
     """
 
@@ -39,7 +39,7 @@ class Pool:
         self.closed = False
 
     def take(self) -> Worker:
-        """A worker that is ready. Raises what `start` raised, or SandboxError where the pool is closed."""
+        """Return a worker that is ready. Raise what `start` raised, or `SandboxError` if the pool is closed."""
         with self._changed:
             self._waiting += 1
             try:
@@ -58,7 +58,7 @@ class Pool:
                     self._errors.clear()
 
     def give_back(self, worker: Worker) -> None:
-        """Removes a worker that was taken, and sees to it that others wait for the next time."""
+        """Remove a worker that was taken, and make sure that others are ready for the next time."""
         with self._changed:
             self._taken.discard(worker)
             self._target = min(self._spare, self._target + 1)
@@ -66,14 +66,14 @@ class Pool:
         self._discard([worker])
 
     def renew(self) -> None:
-        """Removes the workers that wait: one of them turned out to be dead."""
+        """Remove the waiting workers, because one of them turned out to be dead."""
         with self._changed:
             waiting = [*self._ready]
             self._ready.clear()
         self._discard(waiting)
 
     def close(self) -> None:
-        """Removes the workers that wait and ends those in use, which are removed when they are given back."""
+        """Remove the waiting workers and kill those in use, which are removed when they are given back."""
         with self._changed:
             self.closed = True
             self._changed.notify_all()
@@ -92,7 +92,7 @@ class Pool:
         self._cleaner.shutdown()
 
     def _order(self) -> None:
-        """Starts what is missing. Holds the lock."""
+        """Start the missing workers. The caller holds the lock."""
         missing = self._waiting + self._target - len(self._ready) - self._starting
         for _ in range(0 if self.closed else missing):
             try:
@@ -120,7 +120,7 @@ class Pool:
             worker.discard()
 
     def _failed(self, problem: BaseException) -> None:
-        """Tells one that waits; where none does, starts no more until one comes."""
+        """Report a failed start to a waiting caller; if nobody waits, start no more until somebody does."""
         self._target = 0
         if len(self._errors) < self._waiting:
             self._errors.append(problem)
@@ -138,7 +138,7 @@ class Pool:
                 self._clean()
 
     def _clean(self) -> None:
-        """Removes one worker that was used. While runs follow each other closely, those that start go before."""
+        """Remove one used worker. Waits while workers are being started, so that they come first."""
         with self._changed:
             self._changed.wait_for(lambda: self.closed or not self._starting or len(self._used) > _UNCLEAN)
             worker = self._used.popleft() if self._used else None

@@ -1,4 +1,4 @@
-"""What both backends have in common: programs run in single-use workers from a pool, outside of the event loop."""
+"""The common part of both backends: programs run in single-use workers from a pool, outside the event loop."""
 
 import asyncio
 import atexit
@@ -16,15 +16,16 @@ from haluagent.sandbox.worker.exchange import Worker, execute
 from haluagent.sandbox.worker.pool import Pool
 
 MAX_CODE = 2**20
-# Workers that are kept ready: about 10 MiB of memory each.
+# The number of workers kept ready; each takes about 10 MiB of memory.
 SPARE = 4
 
 
 class PooledSandbox(ABC):
     """A `haluagent.protocols.Sandbox`. Nothing is started before the first run.
 
-    It may be used from several threads and event loops; as many programs run at a time as the machine has processors,
-    others wait, and their waiting does not count. `spare` is how many workers are kept ready for the next runs.
+    It may be used from several threads and event loops. As many programs run at a time as the machine has processors;
+    others wait, and their waiting does not count as run time. `spare` is how many workers are kept ready for the next
+    runs.
     """
 
     name: str
@@ -38,7 +39,7 @@ class PooledSandbox(ABC):
     async def run(self, code: str, *, seconds: float = 10.0) -> Execution:
         """Run a Python program in a sandbox of its own, for at most `seconds` of wall-clock time.
 
-        Raises SandboxError where the sandbox failed, which says nothing of the code.
+        Raise `SandboxError` if the sandbox failed, which says nothing about the code.
         """
         if len(code) > MAX_CODE:
             raise SandboxError(f"a program of more than {MAX_CODE} characters is not run")
@@ -57,7 +58,7 @@ class PooledSandbox(ABC):
             raise
 
     def close(self) -> None:
-        """End what runs and remove what is left. A later run starts anew."""
+        """End what is running and remove what is left. A later run starts anew."""
         with self._lock:
             state, self._state = self._state, None
         if state is None or state.process != os.getpid():
@@ -67,20 +68,20 @@ class PooledSandbox(ABC):
         state.executor.shutdown()
 
     async def aclose(self) -> None:
-        """`close`, for use under asyncio."""
+        """Close the sandbox, for use under asyncio; see `close`."""
         await asyncio.to_thread(self.close)
 
     @abstractmethod
     def _start(self) -> Worker:
-        """A worker whose runner is ready. Raises SandboxError where there can be none."""
+        """Start a worker and return it once its runner is ready. Raise `SandboxError` if that fails."""
 
     def _resources(self) -> dict[str, int]:
-        """Limits that the runner sets beside the usual ones."""
+        """Return limits that the runner sets besides the usual ones."""
         return {}
 
     def _running(self) -> "_State":
         with self._lock:
-            # After a fork the workers are the parent's.
+            # After a fork the workers belong to the parent.
             if self._state is None or self._state.process != os.getpid():
                 self._state = _State(Pool(self._start, spare=self._spare, starters=2 * (os.cpu_count() or 1)))
                 atexit.register(self.close)
@@ -99,7 +100,7 @@ class PooledSandbox(ABC):
             except SandboxError:
                 if retried or pool.closed or job.cancelled:
                     raise
-                # A worker may have died while it waited, as when the engine was restarted: the next one is new.
+                # A worker may have died while it waited, as when the engine was restarted: retry with a new one.
                 retried = True
                 pool.renew()
             finally:
@@ -122,7 +123,7 @@ class _Job:
         self.cancelled = False
 
     def works_with(self, worker: Worker) -> None:
-        """Raises SandboxError where the run was cancelled."""
+        """Set the worker that the job runs in. Raise `SandboxError` if the run was cancelled."""
         with self._lock:
             self._worker = worker
             if self.cancelled:
@@ -133,5 +134,5 @@ class _Job:
             self.cancelled = True
             worker = self._worker
         if worker is not None:
-            with contextlib.suppress(SandboxError):  # where it cannot be reached, it is removed later
+            with contextlib.suppress(SandboxError):  # a worker that cannot be reached is removed later
                 worker.kill()

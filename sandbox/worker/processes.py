@@ -1,7 +1,7 @@
-"""The processes of a sandbox, and what they hold of the memory together, as /proc has it.
+"""The processes of a sandbox and the memory they use together, read from /proc.
 
-For sandboxes that no control group bounds. It is a look from outside, repeated: a program can be above the bound until
-the next one.
+For sandboxes that no control group bounds. The check is made from outside at intervals, so a program can exceed the
+bound until the next one.
 """
 
 import contextlib
@@ -14,7 +14,10 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 def tree(process: int) -> list[int]:
-    """A process and all below it, as far as they are still there. Raises SandboxError where the kernel does not tell."""
+    """Return a process and all its descendants that still exist.
+
+    Raise `SandboxError` if the kernel does not list them.
+    """
     if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
         raise SandboxError("this kernel does not list the children of a process (CONFIG_PROC_CHILDREN): use Docker")
     found = [process]
@@ -27,10 +30,12 @@ def tree(process: int) -> list[int]:
 
 
 def memory_above(limit: int, processes: list[int]) -> bool:
-    """Whether processes, all of one network namespace, hold more than `limit` bytes of memory together. What they share
-    counts once; a socket counts with what its buffer may have."""
+    """Return whether processes, all of one network namespace, use more than `limit` bytes of memory together.
+
+    Shared memory counts once; a socket counts with the full size of its buffer.
+    """
     sockets = _socket_memory(processes[-1]) if processes else 0
-    if sockets + sum(_addressed(process) for process in processes) <= limit:  # quick to read, and never too little
+    if sockets + sum(_addressed(process) for process in processes) <= limit:  # quick to read, and never too low
         return False
     shared: dict[str, int] = {}
     for process in processes:
@@ -40,7 +45,8 @@ def memory_above(limit: int, processes: list[int]) -> bool:
 
 
 def _socket_memory(process: int) -> int:
-    """Bytes that the sockets in a network namespace may hold: the kernel keeps what was sent and not read yet."""
+    """Return the bytes that the sockets in a network namespace may hold: the kernel keeps what was sent and not yet
+    read."""
     with contextlib.suppress(OSError, IndexError):
         count = int(Path(f"/proc/{process}/net/sockstat").read_text().split()[2])
         return count * int(Path("/proc/sys/net/core/wmem_default").read_text())
@@ -48,14 +54,14 @@ def _socket_memory(process: int) -> int:
 
 
 def _addressed(process: int) -> int:
-    """Bytes of address space."""
+    """Return the bytes of a process's address space."""
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/statm").read_text().split()[0]) * _PAGE
     return 0
 
 
 def _private(process: int) -> int:
-    """Bytes of a process's own memory; pages that a fork left shared are divided among those that have them."""
+    """Return the bytes of a process's own memory; pages still shared after a fork are divided among their users."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss_Anon:"):
@@ -64,7 +70,8 @@ def _private(process: int) -> int:
 
 
 def _shared(process: int) -> dict[str, int]:
-    """Bytes of each shared mapping, by its device and inode: it may be filled by one that does not map it any more."""
+    """Return the bytes of each shared mapping, by device and inode: processes that no longer map it may have filled
+    it."""
     found: dict[str, int] = {}
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process}/maps").read_text().splitlines():

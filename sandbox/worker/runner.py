@@ -1,14 +1,15 @@
-"""What runs inside a sandbox, as `python3 -I -c <this file's text> READY [FILTER]`: one request, one program, one report.
+"""The runner inside a sandbox, started as `python3 -I -c <this file's text> READY [FILTER]`: one request, one program,
+one report.
 
-The host never imports this file, it reads it as text, so an image and the host cannot differ. It needs the standard
-library of Python 3.10 or newer, and imports little of it, because every run waits for that. FILTER, in hexadecimal, is a
-seccomp filter for itself and all below. As the first process of a container it is its own init.
+The host never imports this file but reads it as text, so an image and the host cannot differ. It needs the standard
+library of Python 3.10 or newer, and imports little of it, because every run waits for that. FILTER, in hexadecimal, is
+a seccomp filter for itself and its descendants. As the first process of a container it is its own init.
 
-On standard output it writes READY. The request is a line, `NONCE LENGTH NAME=LIMIT...`, and the program, LENGTH bytes of
-UTF-8. Then come, on standard output, the nonce, what the program writes, the nonce, the report (outcome, error, line,
-traceback, with null bytes between them), and the nonce; on standard error what the program writes, and the nonce.
-So nothing that a program prints can pass for a report by accident; one that searches this process for the nonce can
-forge a report, as it could patch anything else in its own interpreter.
+It writes READY to standard output. The request is a line, `NONCE LENGTH NAME=LIMIT...`, followed by the program, LENGTH
+bytes of UTF-8. Standard output then carries the nonce, the program's output, the nonce, the report (outcome, error,
+line, traceback, separated by null bytes), and the nonce; standard error carries the program's output and the nonce. So
+nothing that a program prints can pass for a report by accident. A program that searches this process for the nonce can
+forge a report, just as it could patch anything else in its own interpreter.
 """
 
 import ctypes
@@ -25,10 +26,10 @@ import traceback
 FILENAME = "<code>"
 ERROR_LENGTH = 1000
 TRACEBACK_LENGTH = 8000
-# How long threads that the program left behind may go on before its report, in seconds.
+# How long threads that the program left behind may run on before its report, in seconds.
 SETTLE_SECONDS = 0.5
-# By how much the hard limits are above the soft ones. A program that ran out of memory leaves some for its report; one
-# that ran out of processor time (in seconds) dies by SIGXCPU, which tells why, and not by SIGKILL.
+# How far the hard limits lie above the soft ones. A program that runs out of memory has some left for its report; one
+# that runs out of processor time (in seconds) dies by SIGXCPU, which says why, and not by SIGKILL.
 SPARE = {resource.RLIMIT_AS: 32 * 2**20, resource.RLIMIT_CPU: 1}
 
 
@@ -38,20 +39,20 @@ def main(ready: str, system_calls: str = "") -> None:
     heed_signals()
     if os.getpid() == 1:
         stay_behind()
-    # Duplicates, because the program may close or redirect its own.
+    # Duplicates, because the program may close or redirect the originals.
     out, err = os.dup(1), os.dup(2)
     write(out, ready.encode())
     nonce, limits, code = read_request()
     code = code.removeprefix("\ufeff")  # as Python itself reads a file
     null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)  # input() meets the end of the file
+    os.dup2(null, 0)  # so that input() meets the end of the file
     os.close(null)
     set_limits(limits)
     answer(code, nonce, out, err)
 
 
 def install_filter(code: bytes) -> None:
-    """Installs a seccomp filter, an array of `struct sock_filter` (linux/prctl.h, linux/seccomp.h)."""
+    """Install a seccomp filter, an array of `struct sock_filter` (linux/prctl.h, linux/seccomp.h)."""
     set_no_new_privileges, set_seccomp, mode_filter = 38, 22, 2
     buffer = ctypes.create_string_buffer(code, len(code))
     # struct sock_fprog: the number of instructions of 8 bytes each, and where they are
@@ -63,14 +64,16 @@ def install_filter(code: bytes) -> None:
 
 
 def heed_signals() -> None:
-    """Undoes what the host ignores, as a shell's background jobs ignore SIGINT and SIGQUIT: a program inherits that otherwise."""
+    """Restore signals that the host ignores, as a shell's background jobs ignore SIGINT and SIGQUIT: programs inherit
+    that."""
     for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # Python ignores these two itself
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def stay_behind() -> None:
-    """Goes on in a child, because signals treat the first process differently; itself waits, and ends as that ends."""
+    """Continue in a child, because signals treat the first process differently; the parent waits and exits as the child
+    does."""
     child = os.fork()
     if child == 0:
         return
@@ -87,7 +90,7 @@ def read_request() -> tuple[bytes, dict[str, int], str]:
     while not size or len(data) < size:
         chunk = os.read(0, 65536)
         if not chunk:
-            os._exit(0)  # whoever started this is gone
+            os._exit(0)  # the process that started this one is gone
         data += chunk
         if not size and b"\n" in data:
             header = data[: data.index(b"\n") + 1]
@@ -104,7 +107,7 @@ def write(fd: int, data: bytes) -> None:
 
 
 def set_limits(limits: dict[str, int]) -> None:
-    """`limits` maps names of the resource module to soft limits."""
+    """Set resource limits; `limits` maps names of the resource module to soft limits."""
     for name, soft in limits.items():
         number = getattr(resource, name)
         hard = soft + SPARE.get(number, 0)
@@ -115,7 +118,7 @@ def set_limits(limits: dict[str, int]) -> None:
 
 
 def answer(code: str, nonce: bytes, out: int, err: int) -> None:
-    """Runs the code, reports, and ends the process."""
+    """Run the code, report, and end the process."""
     process = os.getpid()
     write(out, nonce)
     report = "\0".join(part.replace("\0", " ") for part in run(code))
@@ -131,7 +134,8 @@ def answer(code: str, nonce: bytes, out: int, err: int) -> None:
 
 
 def run(code: str) -> tuple[str, str, str, str]:
-    """The outcome (see haluagent.protocols.Execution), the error, the line, and the traceback."""
+    """Run the code and return the outcome (see `haluagent.protocols.Execution`), the error, the line, and the
+    traceback."""
     show_source(code)
     try:
         program = compile(code, FILENAME, "exec", dont_inherit=True)
@@ -143,7 +147,7 @@ def run(code: str) -> tuple[str, str, str, str]:
     module.__file__ = FILENAME
     sys.modules["__main__"] = module
     sys.argv = [FILENAME]
-    for name in ("cpu_count", "process_cpu_count"):  # a pool as large as the machine would meet the limit on processes
+    for name in ("cpu_count", "process_cpu_count"):  # a pool as large as the machine would exceed the process limit
         if hasattr(os, name):
             setattr(os, name, lambda: 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what precedes a timeout is seen
@@ -152,7 +156,7 @@ def run(code: str) -> tuple[str, str, str, str]:
         settle()
         return "ok", "", "", ""
     except BaseException as error:
-        sys.settrace(None)  # here, because a function of our own would be traced
+        sys.settrace(None)  # inline, because a function of our own would be traced
         sys.setprofile(None)
         sys.setrecursionlimit(10000)
         resource.setrlimit(resource.RLIMIT_AS, (resource.getrlimit(resource.RLIMIT_AS)[1],) * 2)  # for the report
@@ -161,12 +165,12 @@ def run(code: str) -> tuple[str, str, str, str]:
 
 
 def show_source(code: str) -> None:
-    """Lets tracebacks and the inspect module find the program's lines."""
+    """Make the program's lines available to tracebacks and the inspect module."""
     linecache.cache[FILENAME] = (len(code), None, code.splitlines(keepends=True), FILENAME)
 
 
 def settle() -> None:
-    """Waits for the threads that Python itself would wait for, but not long."""
+    """Wait briefly for the threads that Python itself would wait for."""
     threading = sys.modules.get("threading")
     if threading is None:
         return
@@ -186,7 +190,7 @@ def syntax_error(error: Exception, code: str) -> tuple[str, str, str, str]:
 
 
 def describe(error: BaseException, code: str) -> tuple[str, str, str, str]:
-    """The report of an exception that left the program."""
+    """Return the report of an exception that ended the program."""
     described = traceback.TracebackException(type(error), error, error.__traceback__)
     keep_own_frames(described, set())
     frames = described.stack
@@ -206,7 +210,7 @@ def describe(error: BaseException, code: str) -> tuple[str, str, str, str]:
 
 
 def keep_own_frames(described: traceback.TracebackException | None, seen: set[int]) -> None:
-    """Leaves the program's frames in an exception, and in those that it came from or holds."""
+    """Remove all frames but the program's own from an exception and from those it came from or contains."""
     if described is None or id(described) in seen:
         return
     seen.add(id(described))
@@ -217,9 +221,11 @@ def keep_own_frames(described: traceback.TracebackException | None, seen: set[in
 
 
 def missing_package(error: BaseException | None) -> str | None:
-    """The name of a package that is not here, where that is why the program failed: the failed import itself, or the
-    one that the program was dealing with when it gave up. That a package has no such part is the program's own fault,
-    and so is an exception that it made up."""
+    """Return the name of a missing package, if that is why the program failed: the failed import itself, or one that
+    the program was handling when it gave up.
+
+    A missing submodule of a package that exists is the program's own fault, and so is an exception that it made up.
+    """
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -232,7 +238,8 @@ def missing_package(error: BaseException | None) -> str | None:
 
 
 def exit_outcome(error: SystemExit, at_the_end: bool) -> str:
-    """A program that exits in its last statement skips nothing. unittest.main() says so that tests failed."""
+    """Return the outcome of an exit: a program that exits in its last statement skips nothing. unittest.main() exits
+    this way to say that tests failed."""
     if not at_the_end:
         return "killed"
     if not error.code:
@@ -245,7 +252,8 @@ def exit_outcome(error: SystemExit, at_the_end: bool) -> str:
 
 
 def last_line(code: str) -> float:
-    """The line of the statement that ends the program, where that is a plain one on lines of its own; else infinity."""
+    """Return the line of the statement that ends the program, if that is a plain one on lines of its own; otherwise
+    infinity."""
     import ast  # seldom needed
 
     body = ast.parse(code).body

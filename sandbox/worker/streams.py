@@ -1,22 +1,25 @@
-"""What comes back from a runner, while it comes: the program's output, told apart from the runner's own words."""
+"""The streams of a run as they arrive: the program's output, separated from the runner's own."""
 
 STDOUT, STDERR = 1, 2
 
 
 class Streams:
-    """The two streams of one run. On standard output the nonce stands before the program's output, after it, and after
-    the report; on standard error after the program's output."""
+    """The two streams of one run.
+
+    On standard output the nonce comes before the program's output, after it, and after the report; on standard error,
+    after the program's output.
+    """
 
     def __init__(self, nonce: bytes) -> None:
         self._nonce = nonce
         self._out = bytearray()
         self._err = bytearray()
-        self._marks: list[int] = []  # where the nonces on standard output are
+        self._marks: list[int] = []  # positions of the nonces on standard output
         self._err_end: int | None = None
 
     @property
     def size(self) -> int:
-        """Bytes received."""
+        """Return the number of bytes received."""
         return len(self._out) + len(self._err)
 
     @property
@@ -25,7 +28,7 @@ class Streams:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing that is wanted can still come."""
+        """Return whether the report and both streams have arrived in full."""
         return self.report is not None and self._err_end is not None
 
     @property
@@ -40,7 +43,7 @@ class Streams:
 
     @property
     def report(self) -> bytes | None:
-        """The report, if all of it is here."""
+        """Return the report, once it has arrived in full."""
         if len(self._marks) < 3:
             return None
         return bytes(self._out[self._marks[1] + len(self._nonce) : self._marks[2]])
@@ -59,5 +62,5 @@ class Streams:
             start = mark + len(self._nonce)
 
     def _fresh(self, length: int) -> int:
-        """Where a nonce can begin that was not complete in the first `length` bytes."""
+        """Return the earliest position of a nonce that was incomplete in the first `length` bytes."""
         return max(0, length - len(self._nonce) + 1)
