@@ -1,6 +1,6 @@
-"""The model's door: one client for any OpenAI-compatible endpoint, and an engine of our own behind the same door.
+"""Model clients: one client for any OpenAI-compatible endpoint, and an embedded engine behind the same interface.
 
-`resolve()` is the way in. It reads the flags, the environment and the config file, and gives back a `Model`.
+`resolve()` is the entry point: it reads the flags, the environment and the config file, and returns a `Model`.
 """
 
 import importlib
@@ -23,7 +23,7 @@ __all__ = ["EmbeddedModel", "OpenAIModel", "pull", "resolve"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when first used: none of these may slow down `import haluagent`."""
+    """Load a public name on first use, so that `import haluagent` stays fast."""
     if name in _HOME_OF:
         return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Adapters: what a model was taught (LoRA, Hu et al. 2021), as a GGUF file with a card that says how it is to be used."""
+"""Adapters: fine-tuned weights (LoRA, Hu et al. 2021) as a GGUF file, with a card that says how to use them."""
 
 import functools
 import logging
@@ -15,14 +15,17 @@ from haluagent.types import Record
 
 logger = logging.getLogger(__name__)
 
-# Where the package keeps its own: one card and one GGUF file for each set of weights that has one.
+# The package's own adapters: a card and a GGUF file for each set of weights that has one.
 FOLDER = Path(__file__).parent / "adapter"
 
 
 class AdapterCard(Record):
-    """What stands beside an adapter, as JSON. `base` is the name of the weights that it belongs to, `file` the GGUF file in
-    the card's own folder, of so many `bytes` and with that `sha256`. `tools` are the names of the tools that the model was
-    taught to use: it needs no examples of them. `calibration` was fitted to the model with this adapter."""
+    """The card of an adapter: the JSON file beside it.
+
+    `base` is the name of the weights that it belongs to. `file` is the GGUF file in the card's own folder; `bytes` and
+    `sha256` are its size and hash. `tools` names the tools that the model was fine-tuned on, so that it needs no
+    examples of them. `calibration` was fitted to the model with this adapter.
+    """
 
     name: str = Field(pattern=r"^[\w.-]+$")
     version: str
@@ -39,7 +42,7 @@ class AdapterCard(Record):
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter on this disk. Without a card nothing is known but its file."""
+    """An adapter on disk. Without a card, only its file is known."""
 
     path: Path
     card: AdapterCard | None = None
@@ -54,11 +57,14 @@ class Adapter:
 
     @property
     def taught(self) -> frozenset[str]:
+        """Return the names of the tools that the model was fine-tuned on."""
         return frozenset(self.card.tools) if self.card else frozenset()
 
     def checked(self) -> Path:
-        """The file, after its size and SHA-256 were found to be those of the card, which takes place once a process.
-        Raises ConfigError where they are not, or the file is not there."""
+        """Check the file's size and SHA-256 against the card, once per process, and return its path.
+
+        Raise `ConfigError` if they differ or the file is missing.
+        """
         if not self.path.is_file():
             raise ConfigError(f"the adapter {self.path} is not there: name another, or use --no-adapter")
         if self.card is not None:
@@ -67,8 +73,11 @@ class Adapter:
 
 
 def choose(adapter: "Path | str | Adapter | None", weights: str) -> Adapter | None:
-    """The adapter for these weights: with "auto" the one that comes with the package, if any; with None or "none" none;
-    else that of a file. Raises ConfigError for a file that is no adapter, or one for other weights."""
+    """Return the adapter to use with these weights.
+
+    `adapter` is "auto" for the one that comes with the package, if any; None or "none" for none; or an adapter or its
+    path. Raise `ConfigError` for a file that is not an adapter, or one for other weights.
+    """
     if adapter is None or adapter == "none":
         return None
     if adapter == "auto":
@@ -83,18 +92,21 @@ def choose(adapter: "Path | str | Adapter | None", weights: str) -> Adapter | No
 
 
 def shipped(base: str) -> Adapter | None:
-    """The adapter that comes with the package for the weights of that name; None where there is none."""
+    """Return the adapter that comes with the package for the weights named `base`, or None."""
     return next((found for found in all_shipped() if found.card and found.card.base == base), None)
 
 
 def all_shipped() -> list[Adapter]:
-    """Every adapter that comes with the package. Raises ConfigError for a card that is damaged."""
+    """Return every adapter that comes with the package. Raise `ConfigError` for a damaged card."""
     return [load(card) for card in sorted(FOLDER.glob("*.json"))]
 
 
 def load(path: Path) -> Adapter:
-    """The adapter of a card (.json), or of a GGUF file, whose card stands beside it under the same stem. Without a card it
-    is used with the calibration of the model as it was, and a warning says so. Raises ConfigError."""
+    """Load an adapter from its card (.json), or from a GGUF file with the card beside it under the same stem.
+
+    Without a card, the base model's calibration is used, and a warning says so. Raise `ConfigError` if `path` is not an
+    adapter.
+    """
     path = path.expanduser().resolve()
     if path.suffix == ".json":
         card = read_card(path)
@@ -109,7 +121,7 @@ def load(path: Path) -> Adapter:
 
 
 def read_card(path: Path) -> AdapterCard:
-    """The card in a JSON file. Raises ConfigError naming the file and the field."""
+    """Read a card from a JSON file. Raise `ConfigError` that names the file and the field."""
     try:
         return AdapterCard.model_validate_json(path.read_bytes())
     except OSError as error:

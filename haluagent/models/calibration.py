@@ -1,7 +1,7 @@
-"""What was fitted to one model: how its judgements become probabilities, and where its thresholds are.
+"""The constants fitted to one model: the curves that turn its judgements into probabilities, and its thresholds.
 
-A model carries its own as the attribute `calibration`; one that says nothing is read with `EMBEDDED`, the constants of
-the embedded model without an adapter. How they are fitted, for this or another model, is in `docs/calibration.md`.
+A model carries its own as the attribute `calibration`. For one without, `EMBEDDED` is used: the constants of the
+embedded model without an adapter. `docs/calibration.md` says how to fit them, for this or another model.
 """
 
 from typing import Any, Literal, Self, get_args
@@ -11,12 +11,14 @@ from pydantic import Field, model_validator
 from haluagent.types import Language, Record
 
 Wording = Literal["answer", "statement", "consistency", "results", "reasons", "relevance", "authentic"]
-MENTIONED: tuple[Wording, ...] = ("answer", "statement")  # wordings that have a threshold of "the text says enough"
+MENTIONED: tuple[Wording, ...] = ("answer", "statement")  # wordings that have a threshold for "the text says enough"
 
 
 class MatchCurve(Record):
-    """`P(right) = sigmoid(slope * (log_odds - lean) + familiar)`, the last where all words of the claim are in the text
-    (Platt 1999)."""
+    """`P(right) = sigmoid(slope * (log_odds - lean) + familiar)` (Platt 1999).
+
+    `familiar` applies only if all words of the claim are in the text.
+    """
 
     lean: float
     slope: float = Field(gt=0)
@@ -24,8 +26,10 @@ class MatchCurve(Record):
 
 
 class TranslationCurve(Record):
-    """`P(right) = sigmoid(intercept + log_odds * odds + shared * words)`: the mean log-odds that two texts say the same,
-    and the F1 of their words."""
+    """`P(right) = sigmoid(intercept + log_odds * odds + shared * words)`.
+
+    `odds` is the mean log-odds that two texts say the same, `words` the F1 of their words.
+    """
 
     intercept: float
     log_odds: float
@@ -33,9 +37,11 @@ class TranslationCurve(Record):
 
 
 class ProblemCurve(Record):
-    """`P(wrong) = sigmoid(intercept + judged * log_odds + agrees + agrees_more + rivals)`: the log-odds of "wrong"; the next
-    two where one formula gives the stated answer, and where a second one does; the last where two formulas give one and the
-    same other answer."""
+    """`P(wrong) = sigmoid(intercept + judged * log_odds + agrees + agrees_more + rivals)`.
+
+    `log_odds` are those of "wrong". `agrees` applies if one formula gives the stated answer, `agrees_more` if a second
+    one does too, and `rivals` if two formulas agree on another answer.
+    """
 
     intercept: float
     judged: float
@@ -45,16 +51,20 @@ class ProblemCurve(Record):
 
 
 class Calibration(Record):
-    """The constants of one model. A field that is left out is that of the embedded model; one that is given is given for
-    every wording and language, with keys such as `answer:en`.
+    """The constants of one model.
 
-    `match` is for the log-odds of "supported". `agreement` is what it adds to the log-odds that an answer given anew agrees
-    with the one that is judged. `mentions` are the mean log-odds above which a text says enough to answer a question, or to
-    decide a statement; `claims` those above which a sentence is held for a claim. `answer_asked_as` is the wording in which
-    a response of one sentence is put. Where `match` has no curves for `results` (a statement held against what tools
-    returned), they are those for `statement`; where it has none for `reasons` (a judgement after reasons that the model wrote),
-    `relevance` (a request held against what a tool does) or `authentic` (the values of a call against what was said before), the
-    log-odds are taken as they are.
+    A field that is left out has the embedded model's value; one that is given must cover every wording and language,
+    with keys such as `answer:en`.
+
+    `match` is for the log-odds of "supported". `agreement` is added to the log-odds that an answer generated anew
+    agrees with the one being judged. `mentions` are the mean log-odds above which a text says enough to answer a
+    question or to decide a statement; `claims` are those above which a sentence counts as a claim. `answer_asked_as` is
+    the wording used for a response of one sentence.
+
+    If `match` has no curves for `results` (a statement held against what tools returned), those for `statement` are
+    used. If it has none for `reasons` (a judgement after reasons that the model wrote), `relevance` (a request held
+    against what a tool does) or `authentic` (the values of a call against what was said before), the log-odds are used
+    unchanged.
     """
 
     match: dict[str, MatchCurve]
@@ -115,17 +125,17 @@ _EMBEDDED: dict[str, Any] = {
         "zh": {"intercept": 2.1, "log_odds": 7.5, "shared": 2.2},
     },
     "problem": {"intercept": 1.0, "judged": 0.4, "agrees": -1.0, "agrees_more": -1.6},
-    # Of ten statements of fact and ten courtesies in each language, all are on their side: -0.25 and more against -0.59 and
+    # These separate all of ten statements of fact and ten courtesies in each language: -0.25 and more against -0.59 and
     # less in Chinese, 0.01 against -0.22 in English.
     "claims": {"en": -0.1, "zh": -0.4},
-    # A bare answer, completed to a sentence, is judged better as a statement in English, and as an answer in Chinese.
+    # A bare answer, completed to a sentence, is judged better as a statement in English and as an answer in Chinese.
     "answer_asked_as": {"en": "statement", "zh": "answer"},
 }
 
 EMBEDDED = Calibration.model_validate({})
 
-# A model that was taught every judgement: its log-odds are taken as they are, and answers are put as answers. A teacher
-# that is always sure is read with it, and the calibration of a new adapter starts from it.
+# For a model fine-tuned on every judgement: its log-odds are used unchanged, and answers are put as answers. Also for a
+# teacher that is always sure, and as the start when fitting the calibration of a new adapter.
 TAUGHT = Calibration.model_validate(
     {
         "match": {key: {"lean": 0.0, "slope": 1.0} for key in sorted(_KEYS["match"])},
@@ -137,12 +147,12 @@ TAUGHT = Calibration.model_validate(
 
 
 def calibration_of(model: object) -> Calibration:
-    """What a model is read with: its own calibration, or that of the embedded model."""
+    """Return a model's calibration: its own, or that of the embedded model."""
     own: Calibration | None = getattr(model, "calibration", None)
     return own or EMBEDDED
 
 
 def taught_of(model: object) -> frozenset[str]:
-    """The names of the tools that a model was taught to use; empty for a model that was taught nothing."""
+    """Return the names of the tools that a model was fine-tuned on; empty for a base model."""
     own: frozenset[str] = getattr(model, "taught", frozenset())
     return own

@@ -22,17 +22,17 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_CONTEXT = 8192
 CHOICE_TOKENS = 16
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which a text cannot be written with
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which cannot be encoded as UTF-8
 
 
 class OpenAIModel:
     """A `Model` at `base_url` under the `name` that the server knows.
 
-    `context` is in tokens, `timeout` in seconds per try, `attempts` counts the first try, and `concurrency`
-    requests run at a time. `samples_per_request` is how many samples the server takes in one request (None:
-    any number). `tokenizer` counts tokens; without one they are estimated. `seed` is the same for every
-    request, so that a run can be repeated. `calibration` is what its judgements are read with, and `taught` names the
-    tools that it was taught to use: both from the card of its adapter.
+    `context` is in tokens, `timeout` in seconds per try. `attempts` counts the first try. At most `concurrency`
+    requests run at a time. `samples_per_request` is how many samples the server takes in one request (None: any
+    number). `tokenizer` counts tokens; without one they are estimated. `seed` is the same for every request, so that a
+    run can be repeated. `calibration` and `taught`, the names of the tools the model was fine-tuned on, come from its
+    adapter's card.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class OpenAIModel:
         context: int | None = None,
         **options: Any,
     ) -> Self:
-        """The model after asking the server for its dialect and context, and for its name where none is given.
+        """Ask a server for its dialect, its context and, unless one is given, its model's name, and return that model.
 
-        What is given is not overridden; `options` are those of the constructor. Raises `ModelError` where
-        nothing answers, `ConfigError` where the server has several models and none was named.
+        Arguments take precedence over the server's answers; `options` are those of the constructor. Raise `ModelError`
+        if nothing answers, `ConfigError` if the server has several models and none was named.
         """
         served = discover(base_url, api_key, name)
         if name is None:
@@ -105,7 +105,7 @@ class OpenAIModel:
         return self._endpoint.base_url
 
     def reseeded(self, seed: int) -> Self:
-        """The same model with another seed, over the same connections."""
+        """Return the same model with another seed, over the same connections."""
         other = copy.copy(self)
         other._seed = seed
         return other
@@ -120,7 +120,7 @@ class OpenAIModel:
         temperature: float = 0.0,
         samples: int = 1,
     ) -> Generation:
-        """Continue a conversation; see `Model.generate`. Raises `ModelError`."""
+        """Continue a conversation; see `Model.generate`. Raise `ModelError`."""
         request: dict[str, Any] = {"messages": list(messages), "max_tokens": max_tokens, "temperature": temperature}
         if stop:
             request["stop"] = list(stop)
@@ -139,8 +139,8 @@ class OpenAIModel:
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
         """Score a few short answers by the log-probabilities of the next token; see `Model.choose`.
 
-        Where the server gives none, the answer it writes gets all the weight, and where that is no answer
-        every choice gets the same: neither is `calibrated`. Raises `ModelError`.
+        If the server gives no log-probabilities, the answer it writes gets all the weight; if that is none of the
+        choices, all get the same weight. Neither is `calibrated`. Raise `ModelError`.
         """
         usage = Usage()
         if self._gives_logprobs:
@@ -166,13 +166,13 @@ class OpenAIModel:
         return Choice(probabilities=weights, usage=usage + cost, calibrated=False)
 
     async def evaluate(self, messages: Sequence[Message], slot: int) -> Usage:
-        """Have llama.cpp read a conversation into one of its slots, for the sake of its cache. Raises `ModelError`."""
+        """Have llama.cpp read a conversation into one of its slots, to fill its cache. Raise `ModelError`."""
         body = {"messages": list(messages), "max_tokens": 1, "temperature": 0.0, "id_slot": slot}
         _, usage = await self._complete(body, lambda dialect: {})
         return usage
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens `text` takes: exact with a tokenizer of this model, else an estimate."""
+        """Return the number of tokens in `text`: exact with a tokenizer of this model, otherwise an estimate."""
         if self._tokenizer is None:
             from haluagent.models.tokenizer import ApproximateTokenizer
 
@@ -186,7 +186,7 @@ class OpenAIModel:
     async def _complete(
         self, body: dict[str, Any], constraint: Callable[[Dialect], dict[str, Any]]
     ) -> tuple[list[dict[str, Any]], Usage]:
-        """One request under a constraint; if the server refuses the constraint, the same one without."""
+        """Send a request with a constraint; if the server refuses the constraint, send it without."""
         body = {"model": self.name} | body
         fields = constraint(self.dialect)
         began = time.monotonic()
@@ -196,7 +196,7 @@ class OpenAIModel:
             if not fields:
                 raise
             answer = await self._endpoint.post("/chat/completions", body)
-            # It works without: so it was the constraint, and the next request need not try again.
+            # It works without, so the constraint was at fault, and later requests need not try it again.
             logger.warning("the server takes no constraint in the dialect of %s: %s", self.dialect, _status(refusal))
             self.dialect = "plain"
         return self._read(answer, time.monotonic() - began)
@@ -225,7 +225,7 @@ class OpenAIModel:
 
 
 def _status(refusal: RequestRefused) -> str:
-    """A refusal without what the server wrote, which may repeat the prompt."""
+    """Return a refusal without the server's text, which may repeat the prompt."""
     return str(refusal).partition(": ")[0]
 
 
@@ -235,7 +235,7 @@ def _has_text(choice: Any) -> bool:
 
 
 def _top_tokens(choice: dict[str, Any]) -> list[dict[str, Any]]:
-    """The most probable first tokens, or none where the server left them out or wrote something else there."""
+    """Return the most probable first tokens, or an empty list if the server left them out or sent something else."""
     content = (choice.get("logprobs") or {}).get("content") or []
     first = content[0] if content and isinstance(content[0], dict) else {}
     return [entry for entry in first.get("top_logprobs") or [] if isinstance(entry, dict)]

@@ -1,4 +1,4 @@
-"""What a server says about itself: which software it is, which models it has, how long their context is."""
+"""Asking a server about itself: its software, its models, and the length of their context."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +14,11 @@ _DIALECT_OF_OWNER: dict[str, Dialect] = {"llamacpp": "llama.cpp", "vllm": "vllm"
 
 @dataclass(frozen=True)
 class Served:
-    """What a server says about itself. `context` is in tokens per conversation, `slots` is how many
-    samples it takes in one request; None where it does not say."""
+    """A server's description of itself.
+
+    `context` is in tokens per conversation; `slots` is how many samples it takes in one request. Both are None if the
+    server does not say.
+    """
 
     dialect: Dialect
     models: tuple[str, ...]
@@ -26,8 +29,8 @@ class Served:
 def discover(base_url: str, api_key: str | None = None, model: str | None = None, timeout: float = 10.0) -> Served:
     """Ask a server what it is, once, with `GET /v1/models` (and `/props` of llama.cpp).
 
-    A server without that list is spoken to plainly. Raises `ModelError` where nothing answers and
-    `ConfigError` where the API key is refused.
+    A server without that list gets the dialect "plain". Raise `ModelError` if nothing answers, `ConfigError` if the API
+    key is refused.
     """
     url = normalize(base_url) + "/models"
     with httpx.Client(headers=headers(api_key), timeout=timeout, trust_env=not is_local(base_url)) as client:
@@ -53,7 +56,7 @@ def discover(base_url: str, api_key: str | None = None, model: str | None = None
 
 
 def _props(client: httpx.Client, models_url: str) -> dict[str, Any]:
-    """llama.cpp's own page about itself; it may be switched off, and then we know less."""
+    """Return llama.cpp's description of itself, or an empty object if that page is switched off."""
     try:
         return read_object(client.get(models_url.removesuffix("/v1/models") + "/props"))
     except (httpx.HTTPError, ModelError):

@@ -1,4 +1,4 @@
-"""JSON over HTTP to one server: retries, time-outs, bounded concurrency, and errors that say what came back."""
+"""JSON over HTTP to one server: retries, time-outs, bounded concurrency, and errors that quote the server's answer."""
 
 import asyncio
 import email.utils
@@ -19,11 +19,11 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class RequestRefused(ModelError):
-    """The server understood the request and will not do it (400 or 422): sending it again changes nothing."""
+    """The server understood the request and refuses it (400 or 422); sending it again would change nothing."""
 
 
 class _Transient(ModelError):
-    """Worth another try. `retry_after` is what the server asked for, in seconds."""
+    """An error worth another try. `retry_after` is what the server asked for, in seconds."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -39,9 +39,9 @@ class _Session:
 class Endpoint:
     """A server at `base_url` (with its `/v1`).
 
-    Connections belong to an event loop, so each running loop gets its own: a detection may run in a
-    background thread while another one runs in the caller's loop. `concurrency` requests run at a time per loop.
-    `timeout` is in seconds per try; `attempts` counts the first try; `sleep` is what waits between tries.
+    Connections belong to an event loop, so each running loop gets its own: one detection may run in a background thread
+    while another runs in the caller's loop. At most `concurrency` requests run at a time per loop. `timeout` is in
+    seconds per try; `attempts` counts the first try; `sleep` waits between tries.
     """
 
     def __init__(
@@ -63,8 +63,10 @@ class Endpoint:
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
 
     async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The server's JSON object. Raises `RequestRefused` for a 400 or 422, `ModelError` for all that
-        still fails after the retries."""
+        """Post a JSON object and return the server's.
+
+        Raise `RequestRefused` for a 400 or 422, `ModelError` for anything else that still fails after the retries.
+        """
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(_Transient),
             stop=tenacity.stop_after_attempt(self._attempts),
@@ -113,8 +115,10 @@ class Endpoint:
 
 
 def normalize(base_url: str) -> str:
-    """The URL without a trailing slash, with `/v1` where it names only a host. Raises `ConfigError`
-    where it is not an http(s) URL."""
+    """Return the URL without a trailing slash, and with `/v1` if it names only a host.
+
+    Raise `ConfigError` if it is not an http(s) URL.
+    """
     try:
         url = httpx.URL(base_url.strip())
     except httpx.InvalidURL:
@@ -129,17 +133,17 @@ def headers(api_key: str | None) -> dict[str, str]:
 
 
 def is_local(base_url: str) -> bool:
-    """Whether the server is on this machine, where a proxy from the environment would only be in the way."""
+    """Return whether the server is on this machine, where a proxy from the environment would only be in the way."""
     return httpx.URL(base_url).host in ("127.0.0.1", "localhost", "::1")
 
 
 def describe(error: Exception) -> str:
-    """A time-out has no text of its own: then its name must do."""
+    """Describe an error by its type and text. A time-out has no text, so its type must do."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def read_object(response: httpx.Response) -> dict[str, Any]:
-    """The JSON object of a 200. Raises `ModelError` that names the URL, the status and what came instead."""
+    """Return the JSON object of a 200. Raise `ModelError` with the URL, the status and the answer otherwise."""
     if response.status_code != 200:
         raise ModelError(_complaint(response))
     try:
@@ -158,7 +162,7 @@ def _complaint(response: httpx.Response, what: str = "") -> str:
 
 
 def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds, from either form that RFC 9110 allows: a number or a date."""
+    """Return the seconds of a Retry-After header, which RFC 9110 allows to be a number or a date."""
     value = response.headers.get("retry-after")
     if not value:
         return None

@@ -1,4 +1,4 @@
-"""Which model to use: flag, then environment, then config file, then the embedded default."""
+"""The choice of a model: flag, then environment, then config file, then the embedded default."""
 
 import os
 from pathlib import Path
@@ -16,14 +16,14 @@ def resolve(
     concurrency: int | None = None,
     adapter: str | Path | None = "auto",
 ) -> Model:
-    """The model to use: arguments first, then `HALUAGENT_BASE_URL`, `HALUAGENT_MODEL`, `HALUAGENT_API_KEY` and
-    `HALUAGENT_ADAPTER`, then the config file, then the embedded default.
+    """Return the model to use.
 
-    With a base URL it is that endpoint, which is asked once what it is. Without one, `model` is a path to a
-    GGUF file or the name of embedded weights. `concurrency` is the number of requests it is sent at a time. `adapter` is
-    the path of what the model was taught (see `EmbeddedModel`), or None for a model as it was; of an endpoint, whose model
-    has it already, the path of its card. Raises `ConfigError` where the settings name no model that there is, or no
-    adapter, and `ModelError` where the endpoint does not answer.
+    Arguments come first, then `HALUAGENT_BASE_URL`, `HALUAGENT_MODEL`, `HALUAGENT_API_KEY` and `HALUAGENT_ADAPTER`,
+    then the config file, then the embedded default. With a base URL the model is that endpoint, which is asked once
+    what it is. Without one, `model` is a path to a GGUF file or the name of embedded weights. `concurrency` is the
+    number of requests sent at a time. `adapter` is the path of an adapter (see `EmbeddedModel`), or None for the base
+    model; for an endpoint, whose model has it already, it is the path of the adapter's card. Raise `ConfigError` if the
+    settings name a model or an adapter that does not exist, `ModelError` if the endpoint does not answer.
     """
     file = read_settings()
     if concurrency is not None:
@@ -46,7 +46,7 @@ def resolve(
 
 
 def _taught(adapter: str | Path | None) -> dict[str, Any]:
-    """What the card of its adapter says of a served model; nothing without one. Raises ConfigError."""
+    """Return a served model's options from the card of its adapter; empty without one. Raise `ConfigError`."""
     if adapter in (None, "auto", "none"):
         return {}
     from haluagent.models.adapters import read_card

@@ -1,4 +1,4 @@
-"""From the top tokens of one position to the probabilities of a few answers."""
+"""Converting the top tokens of one position into probabilities of a few answers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str]) -> dict[str, float] | None:
-    """Probabilities over `choices`, summing to 1, from OpenAI's `top_logprobs`; None where no choice shows up.
+    """Return probabilities over `choices`, summing to 1, from OpenAI's `top_logprobs`; None if no choice is among them.
 
-    A token counts for a choice if, without white space, it begins that choice and no other, in the same case.
-    All spellings of a beginning count together: with and without a leading space, whole word or first syllable.
+    A token counts for a choice if, without white space, it begins that choice and no other, in the same case. All
+    spellings of a beginning count together: with and without a leading space, whole word or first syllable.
     """
     mass = dict.fromkeys(choices, 0.0)
     for entry in top:
@@ -22,13 +22,14 @@ def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str
 
 
 def _bytes(entry: Mapping[str, Any]) -> bytes:
-    """A token can be part of a Chinese character; only its bytes say which."""
+    """Return a token's bytes: a token can be part of a Chinese character, which its text does not show."""
     data = entry.get("bytes")
     return bytes(data) if isinstance(data, list) else str(entry.get("token", "")).encode("utf-8", "replace")
 
 
 def match_choice(text: str, choices: Sequence[str]) -> str | None:
-    """The choice that a written answer begins with, whatever its case and quotation marks; the longest of several.
+    """Return the choice that a written answer begins with, whatever its case and quotation marks; the longest of
+    several.
 
     Only the beginning counts: "not YES" and "不支持" contain a choice and mean the opposite.
     """
@@ -44,5 +45,5 @@ def _begins(answer: str, choice: str) -> bool:
     if not choice or not answer.startswith(choice):
         return False
     rest = answer[len(choice) :]
-    # "nothing" does not begin with the answer "no"; Chinese is written without spaces, so there it may go on.
+    # "nothing" does not begin with the answer "no". Chinese has no spaces, so there other characters may follow.
     return not (choice[-1].isascii() and choice[-1].isalnum() and rest[:1].isascii() and rest[:1].isalnum())

@@ -1,6 +1,6 @@
-"""Tokens of the model itself, counted without asking it, and texts cut to a number of tokens.
+"""A tokenizer that counts a model's tokens without asking the model.
 
-The encoding is built from the vocabulary inside the model's GGUF file, so its ids are the engine's own.
+It is built from the vocabulary in the model's GGUF file, so its ids are the engine's own.
 """
 
 import base64
@@ -22,8 +22,8 @@ from haluagent.models.gguf import read_metadata
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-# How the text is cut before byte pairs are merged, by the name in `tokenizer.ggml.pre`. The sources are the
-# tokenizers' own patterns, and for "smollm" and "default" the successive patterns of llama.cpp made into one.
+# The patterns that cut a text before byte pairs are merged, by the name in `tokenizer.ggml.pre`. The sources are the
+# tokenizers' own patterns; for "smollm" and "default", the successive patterns of llama.cpp combined into one.
 _SUFFIXES = r"'s|'t|'re|'ve|'m|'ll|'d"
 PATTERNS = {
     "qwen2": rf"(?i:{_SUFFIXES})|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*"
@@ -41,14 +41,14 @@ CHUNK = 10_000  # characters
 
 
 class UnknownVocabulary(ConfigError):
-    """The file is whole, but its tokenizer is not one that can be built here."""
+    """The file is complete, but its kind of tokenizer is not supported."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What an encoding is made of: byte sequences by rank, and the tokens that stand for a string as a whole.
+    """The parts of an encoding: byte sequences by rank, and the tokens that stand for a whole string.
 
-    `control` tokens (such as `<|im_end|>`) are the chat template's; `user_defined` ones are found in any text.
+    `control` tokens (such as `<|im_end|>`) belong to the chat template; `user_defined` ones are recognised in any text.
     """
 
     pre: str
@@ -65,11 +65,11 @@ class Tokenizer:
 
     @classmethod
     def from_gguf(cls, path: Path, cache_dir: Path | None = None) -> "Tokenizer":
-        """The tokenizer of a model file.
+        """Build the tokenizer of a model file.
 
-        With `cache_dir` the vocabulary is kept there and the next start is quicker; a damaged or outdated
-        cache is made again. Raises ConfigError where the file is not a complete GGUF file, and UnknownVocabulary
-        where it has a tokenizer other than the byte-pair ones named in `PATTERNS`.
+        With `cache_dir` the vocabulary is kept there, which makes the next start quicker; a damaged or outdated cache
+        is rebuilt. Raise `ConfigError` if the file is not a complete GGUF file, `UnknownVocabulary` if its tokenizer is
+        not one of the byte-pair ones named in `PATTERNS`.
         """
         path = Path(path)
         if cache_dir is None:
@@ -78,7 +78,7 @@ class Tokenizer:
         vocabulary = load_cache(cache)
         if vocabulary is None:
             vocabulary = read_vocabulary(path)
-            # A directory that cannot be written costs a slower start, and nothing else.
+            # A directory that cannot be written only makes the start slower.
             with suppress(OSError):
                 save_cache(cache, vocabulary)
         return cls(vocabulary)
@@ -95,50 +95,56 @@ class Tokenizer:
         )
 
     def encode(self, text: str) -> list[int]:
-        """The token ids of ordinary text. A `<|im_end|>` in it is spelled out, as the engine does with
-        `parse_special` off; only user-defined tokens, which the engine finds in any text, are tokens."""
+        """Return the token ids of ordinary text.
+
+        A `<|im_end|>` in it is spelled out, as the engine does with `parse_special` off; only user-defined tokens,
+        which the engine recognises in any text, are single tokens.
+        """
         return self._encode(text, set(self.vocabulary.user_defined))
 
     def encode_prompt(self, text: str) -> list[int]:
-        """The token ids of a rendered prompt, in which control tokens are tokens."""
+        """Return the token ids of a rendered prompt, in which control tokens are single tokens."""
         return self._encode(text, set(self.vocabulary.control | self.vocabulary.user_defined))
 
     def _encode(self, text: str, allowed: set[str]) -> list[int]:
         try:
             return self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
         except ValueError:
-            # The regex engine gives up on a run of some hundred thousand spaces. Cut there, such text has a
-            # token more here and there than it has for the model.
+            # The regex engine gives up on a run of some hundred thousand spaces. Cut into chunks, such text has
+            # a few more tokens than it has for the model.
             if len(text) <= CHUNK:
                 raise
             chunks = (text[start : start + CHUNK] for start in range(0, len(text), CHUNK))
             return [token for chunk in chunks for token in self._encode(chunk, allowed)]
 
     def decode(self, ids: list[int]) -> str:
-        """The text of token ids, U+FFFD where they cut a character. Raises KeyError for an id that is no token."""
+        """Return the text of token ids, with U+FFFD where they cut a character. Raise `KeyError` for an unknown id."""
         return self._encoding.decode(ids)
 
     def count(self, text: str) -> int:
-        """The number of tokens of ordinary text."""
+        """Return the number of tokens of ordinary text."""
         return len(self.encode(text))
 
 
 class ApproximateTokenizer:
-    """Counts for an endpoint whose vocabulary is unknown: a guess that errs towards too many."""
+    """A token counter for models whose vocabulary is unknown. It errs on the high side."""
 
     # Han, kana, Hangul, digits and ASCII punctuation: a token each in most vocabularies, or less.
     _SINGLE = re.compile("[!-@\\[-`{-~\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
     def count(self, text: str) -> int:
-        """One token for each Han character, kana, Hangul syllable, digit and ASCII punctuation mark, and one for
-        every 3 bytes of UTF-8 of the rest, rounded up. It can be too low for a few rare characters or symbols,
-        not for a text."""
+        """Estimate the number of tokens of a text.
+
+        Counts one for each Han character, kana, Hangul syllable, digit and ASCII punctuation mark, and one for every 3
+        bytes of UTF-8 of the rest, rounded up. The estimate can be too low for a few rare characters or symbols, but
+        not for a text.
+        """
         rest, singles = self._SINGLE.subn("", text)
         return singles + -(-len(rest.encode("utf-8", "surrogatepass")) // 3)
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """The vocabulary inside a GGUF file. Raises ConfigError as `Tokenizer.from_gguf` does."""
+    """Read the vocabulary from a GGUF file. Raise as `Tokenizer.from_gguf` does."""
     metadata = read_metadata(path, wanted=lambda key: key.startswith("tokenizer.ggml."))
     model = metadata.get("tokenizer.ggml.model")
     if model != "gpt2":
@@ -166,14 +172,18 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def _byte_decoder() -> dict[str, int]:
-    """GPT-2's alphabet: bytes that print stand for themselves, the others for characters from U+0100 on."""
+    """Return GPT-2's alphabet as a map from characters to bytes: printable bytes stand for themselves, the others are
+    characters from U+0100 on."""
     printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printing]
     return {chr(byte): byte for byte in printing} | {chr(256 + n): byte for n, byte in enumerate(others)}
 
 
 def _identity(path: Path) -> str:
-    """A name for this very file: a model that is replaced gets another one. Raises ConfigError if it is not there."""
+    """Return a name for this version of a file: one that is replaced gets another name.
+
+    Raise `ConfigError` if it is missing.
+    """
     try:
         path = path.resolve()
         status = path.stat()
@@ -183,7 +193,7 @@ def _identity(path: Path) -> str:
 
 
 def save_cache(path: Path, vocabulary: Vocabulary) -> None:
-    """Write a vocabulary: a line of JSON, then tiktoken's own format (base64 and rank). Raises OSError."""
+    """Write a vocabulary: a line of JSON, then tiktoken's own format (base64 and rank). Raise `OSError`."""
     body = b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in vocabulary.ranks.items())
     header = {
         "format": CACHE_FORMAT,
@@ -193,7 +203,7 @@ def save_cache(path: Path, vocabulary: Vocabulary) -> None:
         "sha256": hashlib.sha256(body).hexdigest(),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Two processes may write at once: each writes a file of its own and moves it into place whole.
+    # Two processes may write at once, so each writes its own file and then moves it into place.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -205,7 +215,7 @@ def save_cache(path: Path, vocabulary: Vocabulary) -> None:
 
 
 def load_cache(path: Path) -> Vocabulary | None:
-    """The vocabulary that `save_cache` wrote, or None where the file is missing, damaged or of another format."""
+    """Read the vocabulary that `save_cache` wrote; return None if the file is missing, damaged or of another format."""
     try:
         first, _, body = path.read_bytes().partition(b"\n")
         header = json.loads(first)

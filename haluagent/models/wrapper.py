@@ -1,11 +1,11 @@
-"""What models that stand around another model have in common: they say of themselves what that one says."""
+"""The common part of models that wrap another model: they report its properties as their own."""
 
 from haluagent.models.calibration import calibration_of, taught_of
 from haluagent.protocols import Model
 
 
 class ModelWrapper:
-    """The parts of a `Model` that are those of another one, `_model`; `generate` and `choose` are for the subclass."""
+    """A `Model` that takes its properties from another one, `_model`; subclasses provide `generate` and `choose`."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

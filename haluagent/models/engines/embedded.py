@@ -1,4 +1,4 @@
-"""The embedded model: weights pulled when first needed, llama.cpp in this process, and the client of every server."""
+"""The embedded model: weights pulled on first use, llama.cpp in this process, and the same client as for any server."""
 
 import asyncio
 import copy
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_CONTEXT = 8192
-# Four samples at once take four slots and each kind of judgement one. None may push the agent's own prompt out of its
-# slot: then every sentence after them would pay for it again (10 s on two cores, against 0.7 s).
+# Four samples at once take four slots, and each kind of judgement one. None may push the agent's prompt out of its
+# slot, or every later sentence would pay for it again (10 s on two cores, against 0.7 s).
 SLOTS, CONTEXTS = 12, 4
-WARM_FAILURES = 2  # then the chat template does not take a system message alone, and asking again costs seconds
+WARM_FAILURES = 2  # then the chat template takes no lone system message, and each further try costs seconds
 
 
 class EmbeddedModel:
     """A `Model` on this machine: a name of `haluagent model list`, an `hf:` name, or a path to a GGUF file.
 
-    Nothing is loaded before the first call. `context` is in tokens per conversation and costs memory: about
-    29 KB a token and slot with the default weights. `concurrency` requests run at a time: one by default, because
+    Nothing is loaded before the first call. `context` is in tokens per conversation and costs memory: about 29 KB a
+    token and slot with the default weights. At most `concurrency` requests run at a time: one by default, because
     sentences checked in turn find their common prefix in the cache, and two cores gain little from more. With
     `HALUAGENT_OFFLINE=1`, or `offline=True`, weights are never downloaded.
 
-    `adapter` is what the model was taught: "auto" for the adapter that comes with the package for these weights, the
-    path of a card (.json) or of a GGUF adapter, or None. `lora` is a GGUF adapter without any of that, in its place.
-    `name` is that of the weights and, after a plus, of the adapter; `calibration` and `taught` (names of tools) are the
-    adapter's. Raises ConfigError for an adapter that cannot be used.
+    `adapter` names the fine-tuning: "auto" for the adapter that comes with the package for these weights, the path of a
+    card (.json) or of a GGUF adapter, or None for the base model. `lora` is a bare GGUF adapter, without card or
+    calibration, used instead. `name` is that of the weights and, after a plus, of the adapter. `calibration` and
+    `taught` (names of tools) are the adapter's. Raise `ConfigError` for an adapter that cannot be used.
     """
 
     def __init__(
@@ -87,20 +87,22 @@ class EmbeddedModel:
         temperature: float = 0.0,
         samples: int = 1,
     ) -> Generation:
-        """Continue a conversation; see `Model.generate`. Raises `ConfigError` if the engine cannot start."""
+        """Continue a conversation; see `Model.generate`. Raise `ConfigError` if the engine cannot start."""
         client = await self._started()
         return await client.generate(
             messages, stop=stop, grammar=grammar, max_tokens=max_tokens, temperature=temperature, samples=samples
         )
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
-        """Score a few short answers; see `Model.choose`. Raises `ConfigError` if the engine cannot start."""
+        """Score a few short answers; see `Model.choose`. Raise `ConfigError` if the engine cannot start."""
         client = await self._started()
         return await client.choose(messages, choices)
 
     async def warm(self, system: str) -> Usage:
-        """Have the engine know a system prompt: from disk where an earlier process left it there, else by
-        evaluating it. Returns what that cost."""
+        """Load a system prompt into the engine's cache, and return what that cost.
+
+        Its state is restored from disk if an earlier process left it there; otherwise it is evaluated.
+        """
         client = await self._started()
         if self._prefixes is None or system in self._warm or self._warm_failures >= WARM_FAILURES:
             return Usage()
@@ -119,7 +121,10 @@ class EmbeddedModel:
         return usage
 
     def untaught(self) -> "EmbeddedModel":
-        """The same weights without an adapter: this model itself where it has none. An engine of its own."""
+        """Return the base model: the same weights without an adapter, on an engine of its own.
+
+        If this model has no adapter, return it itself.
+        """
         if self.adapter is None:
             return self
         if self._base is None:
@@ -130,42 +135,48 @@ class EmbeddedModel:
         return self._base
 
     def reseeded(self, seed: int) -> "EmbeddedModel":
-        """The same model with another seed, on the same engine."""
+        """Return the same model with another seed, on the same engine."""
         other = copy.copy(self)
         other._seed, other._base = seed, None
         other._client = self._client.reseeded(seed) if self._client else None
         return other
 
     def count_tokens(self, text: str) -> int:
-        """How many tokens of this model `text` takes: exactly, or an estimate that errs towards too many where the
-        vocabulary is of a kind that only the engine reads. Loads the vocabulary, not the engine."""
+        """Return the number of this model's tokens in `text`.
+
+        It is exact, or an estimate that errs on the high side if only the engine can read the vocabulary. This loads
+        the vocabulary, not the engine.
+        """
         return self._tokenizer.count(text)
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop. The engine stays: others may share it."""
+        """Close the connections of the running event loop. The engine stays, since others may share it."""
         for model in (self._client, self._base):
             if model is not None:
                 await model.aclose()
 
     def start(self) -> None:
-        """Pull the weights and start the engine where that has not been done; else it happens at the first call.
+        """Pull the weights and start the engine if needed; otherwise this happens at the first call.
 
-        Blocks for seconds, or for minutes where there is something to pull. Raises `ConfigError`.
+        Blocks for seconds, or for minutes if there is something to pull. Raise `ConfigError`.
         """
         self._start()
 
     @property
     def base_url(self) -> str:
-        """Where the engine listens (with `/v1`), started if need be; it answers to `api_key` only."""
+        """Return the URL of the engine (with `/v1`), started if need be. It answers only to `api_key`."""
         return self._start().base_url
 
     @property
     def api_key(self) -> str | None:
-        """What the engine asks for as a bearer token: random, new for each process."""
+        """Return the engine's bearer token: random, new for each process."""
         return self._start().api_key
 
     def path(self) -> Path:
-        """The weights on this disk, pulled if they are not there yet. Raises `ConfigError` where they must not be."""
+        """Return the path of the weights on disk, pulled if missing.
+
+        Raise `ConfigError` if they may not be downloaded.
+        """
         if self.weights.endswith(".gguf") and not self.weights.startswith(catalogue.HUB):
             return Path(self.weights).resolve()
         found = catalogue.path(self.weights)
@@ -192,7 +203,7 @@ class EmbeddedModel:
     async def _started(self) -> "OpenAIModel":
         if self._client is not None:
             return self._client
-        # In a thread, because the first use may download for minutes while the event loop has other work.
+        # In a thread, because the first use may download for minutes while the event loop has other work to do.
         return await asyncio.to_thread(self._start)
 
     def _start(self) -> "OpenAIModel":
@@ -233,7 +244,7 @@ class EmbeddedModel:
 
 
 def _states_directory() -> Path | None:
-    """Where slots' states are kept, or None where nothing can be written."""
+    """Return the directory for slots' states, or None if it cannot be written."""
     directory = cache_dir() / "states"
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""llama.cpp in this process, with its own HTTP server: one engine for each set of weights and settings."""
+"""llama.cpp in this process, with its own HTTP server: one engine for each combination of weights and settings."""
 
 import os
 import secrets
@@ -15,12 +15,13 @@ PROMPT_CACHE_MIB = 1024  # saved prompts of idle slots; the engine's own default
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What an engine is started with. `context` is in tokens per slot, of which each serves one request
-    at a time; `port` 0 takes a free one. `lora` is a GGUF adapter, applied to every request. `states` is a
-    directory where the states of slots can be kept. With `contexts`, all slots share the memory of that many
-    contexts: more conversations stay in the cache than could grow to full size together.
+    """The settings of an engine.
 
-    One adapter per engine: llama.cpp reuses the cache of one adapter for another, and writes garbage.
+    `context` is in tokens per slot; each slot serves one request at a time. `port` 0 takes a free one. `lora` is a GGUF
+    adapter, applied to every request. `states` is a directory for the states of slots. With `contexts`, all slots share
+    the memory of that many contexts, so that the cache holds more conversations than could grow to full size together.
+
+    One adapter per engine: llama.cpp would reuse the cache of one adapter for another, and write garbage.
     """
 
     weights: Path
@@ -37,14 +38,15 @@ class EngineSettings:
 
 @dataclass(frozen=True)
 class Engine:
-    """A running engine: the base URL of its API and the key that it asks for. It stops with the process."""
+    """A running engine: the base URL of its API and the key it asks for. It stops with the process."""
 
     base_url: str
     api_key: str | None
     server: Any
 
     def identity(self, settings: EngineSettings) -> str:
-        """What a saved state depends on: the engine's release, the weights, the adapter, the size of a slot."""
+        """Return what a saved state depends on: the engine's release, the weights, the adapter, and the size of a
+        slot."""
         from importlib.metadata import version
 
         files = [file.stat() for file in (settings.weights, settings.lora) if file]
@@ -57,10 +59,10 @@ _starting = threading.Lock()
 
 
 def shared(settings: EngineSettings) -> Engine:
-    """The engine with these settings, started if this process has none yet.
+    """Return the engine with these settings, started if this process has none yet.
 
-    It listens on loopback under a random key, so that neither another user of the machine nor a page in a
-    browser can use it. Loading holds the interpreter's lock: 2.7 s measured for the default weights.
+    It listens on loopback under a random key, so that neither another user of the machine nor a page in a browser can
+    use it. Loading holds the interpreter's lock: 2.7 s measured for the default weights.
     """
     with _starting:
         if settings not in _engines:
@@ -70,9 +72,9 @@ def shared(settings: EngineSettings) -> Engine:
 
 
 def start(settings: EngineSettings) -> Engine:
-    """Load the weights and listen. Raises `ConfigError` where the engine is not installed or does not start."""
-    # OpenMP's threads otherwise spin while they wait, and take the cores from everyone else, themselves too:
-    # 0.4 tokens a second beside another busy process, against 7. Read when the library is loaded.
+    """Load the weights and listen. Raise `ConfigError` if the engine is not installed or does not start."""
+    # OpenMP's threads otherwise spin while they wait, and take the cores from everyone else, even from each other:
+    # 0.4 tokens a second beside another busy process, against 7. The library reads this when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import xllamacpp
@@ -89,15 +91,15 @@ def start(settings: EngineSettings) -> Engine:
     params.n_parallel = settings.slots
     params.cpuparams.n_threads = threads()
     params.cache_ram_mib = PROMPT_CACHE_MIB
-    # Else a slot is emptied into that cache whenever another one works, and what is used next moves to any of them: also to
-    # one that the samples of a prompt are put into, where it is lost.
+    # Otherwise a slot is emptied into that cache whenever another works, and its contents may return to any slot, even
+    # to one that the samples of a prompt are put into, which would overwrite them.
     params.cache_idle_slots = False
-    params.verbosity = 0  # not a line on standard output or standard error
+    params.verbosity = 0  # no output on standard output or standard error
     params.ui = False
     params.endpoint_metrics = True
     params.hostnames = [settings.host]
     params.port = settings.port
-    params.cors_origins = "localhost"  # pages from elsewhere may not read what it answers
+    params.cors_origins = "localhost"  # pages from elsewhere may not read its answers
     if settings.api_key:
         params.api_keys = [settings.api_key]
     if settings.states:
@@ -116,7 +118,8 @@ def start(settings: EngineSettings) -> Engine:
 
 
 def threads() -> int:
-    """The cores this process may use, without their second hardware threads, which share the arithmetic units."""
+    """Return the number of cores this process may use, not counting second hardware threads, which share the arithmetic
+    units."""
     cores = set()
     if sys.platform == "linux":
         allowed = os.sched_getaffinity(0)

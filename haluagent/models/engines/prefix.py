@@ -1,4 +1,4 @@
-"""The system prompt's state, kept on disk: a new process then begins where the last one was, in milliseconds.
+"""The system prompt's state, kept on disk, so that a new process can restore it in milliseconds.
 
 Evaluating the agent's system prompt takes about 15 seconds on two cores; its state is 24 MB and loads in 3 ms.
 """
@@ -14,14 +14,14 @@ import httpx
 
 from haluagent.models.endpoint import headers
 
-KEPT = 6  # files, the most recently used
-UNFINISHED_SECONDS = 3600  # no engine writes a state for that long: whoever did was stopped
+KEPT = 6  # the number of files kept, the most recently used
+UNFINISHED_SECONDS = 3600  # no engine writes a state for that long: its process must have been stopped
 
 
 class PrefixCache:
-    """States of one engine's slots as files in `directory`. `identity` is whatever makes a state fit an engine.
+    """States of one engine's slots, as files in `directory`. `identity` is whatever makes a state fit an engine.
 
-    Nothing here is needed: what cannot be written or read is evaluated again.
+    The cache is optional: a state that cannot be written or read is evaluated again.
     """
 
     def __init__(self, server_url: str, api_key: str | None, directory: Path, identity: str) -> None:
@@ -31,7 +31,7 @@ class PrefixCache:
         self._identity = identity
 
     async def restore(self, slot: int, text: str) -> bool:
-        """Put the state of a prompt into a slot. False where there is none, or none that fits."""
+        """Restore the state of a prompt into a slot. Return False if there is none, or none that fits."""
         name = self._name(text)
         if not (self._directory / name).is_file():
             return False
@@ -43,7 +43,7 @@ class PrefixCache:
         return False
 
     async def save(self, slot: int, text: str) -> None:
-        """Write what a slot holds, whole or not at all, and drop the oldest files."""
+        """Write a slot's state, whole or not at all, and remove the oldest files."""
         name = self._name(text)
         part = f"{name}.{os.getpid()}.part"
         if await self._ask(slot, "save", part):
@@ -60,7 +60,7 @@ class PrefixCache:
             yield from sorted(self._directory.glob("*.state"), key=lambda path: -path.stat().st_mtime)
 
     def _left_over(self) -> Iterator[Path]:
-        """Unfinished files of processes that ended while their engine wrote."""
+        """Yield unfinished files of processes that ended while their engine wrote."""
         for part in self._directory.glob("*.part"):
             with suppress(OSError):
                 if time.time() - part.stat().st_mtime > UNFINISHED_SECONDS:

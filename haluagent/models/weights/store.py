@@ -1,4 +1,4 @@
-"""The folder that holds model weights: one process writes at a time, and nothing has its final name unverified."""
+"""The folder for model weights: one process writes at a time, and a file gets its final name only once verified."""
 
 import fcntl
 import hashlib
@@ -11,23 +11,23 @@ from pathlib import Path
 from haluagent.errors import ConfigError
 from haluagent.settings import cache_dir
 
-# What a pull calls as it goes: bytes that are there, bytes there will be.
+# A pull calls this with the bytes present and the total.
 Progress = Callable[[int, int], None]
 
 CHUNK = 1 << 20
 
 
 def folder() -> Path:
-    """Where weights are kept; not necessarily there yet."""
+    """Return the folder for weights, which may not exist yet."""
     return cache_dir() / "models"
 
 
 @contextmanager
 def exclusive(target: Path) -> Iterator[None]:
-    """Hold the right to write `target`, waiting for any other process that holds it.
+    """Hold the lock for writing `target`, after waiting for any other process that holds it.
 
-    The lock file stays: removing it would let two processes lock two files of the same name. A lock ends
-    with its process, however that ends. Raises `ConfigError` where the folder cannot be written.
+    The lock file stays: removing it would let two processes lock two files of the same name. A lock ends with its
+    process, however that ends. Raise `ConfigError` if the folder cannot be written.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ def exclusive(target: Path) -> Iterator[None]:
 
 
 def need_space(where: Path, needed: int) -> None:
-    """Raise `ConfigError` where fewer than `needed` bytes are free on the disk of the folder `where`."""
+    """Raise `ConfigError` if fewer than `needed` bytes are free on the disk of the folder `where`."""
     free = shutil.disk_usage(where).free
     if free < needed:
         raise ConfigError(
@@ -50,7 +50,7 @@ def need_space(where: Path, needed: int) -> None:
 
 
 def sha256_of(path: Path, size: int | None = None) -> "hashlib._Hash":
-    """The running SHA-256 of the first `size` bytes of a file, or of all of it."""
+    """Return the SHA-256 object of the first `size` bytes of a file, or of all of it; it can be updated further."""
     digest = hashlib.sha256()
     left = path.stat().st_size if size is None else size
     with path.open("rb") as file:
@@ -61,7 +61,7 @@ def sha256_of(path: Path, size: int | None = None) -> "hashlib._Hash":
 
 
 def install(verified: Path, target: Path) -> None:
-    """Give a file whose hash was right its final name, in one step, and only after it is on the disk."""
+    """Move a verified file to its final name, atomically, after flushing it to disk."""
     with verified.open("rb") as file:
         os.fsync(file.fileno())
     os.replace(verified, target)
