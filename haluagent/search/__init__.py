@@ -1,6 +1,6 @@
-"""Search: an index of the user's own documents, and services that are asked over the network.
+"""Search: an index of the user's own documents, and services on the network.
 
-`resolve()` is the way in. It reads the flags, the environment and the config file, and gives back a `SearchProvider`.
+`resolve()` is the entry point: it reads the flags, the environment and the config file, and returns a `SearchProvider`.
 """
 
 from haluagent.search.resolution import resolve

@@ -1,4 +1,4 @@
-"""Answers kept on disk, so that the same query is not sent twice. Several processes may share the file."""
+"""A disk cache of answers, so that the same query is not sent twice. Several processes may share the file."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from haluagent.protocols import SearchResult
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1  # of what is kept; answers in another one are not found
+FORMAT = 1  # version of the stored format; answers in another version are not found
 FILE = "search.sqlite3"
 
 _BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -27,10 +27,10 @@ Result = TypeVar("Result")
 
 
 class Cache:
-    """The answers in a file, which is made where it is missing and put aside where it is damaged.
+    """A cache file, created if missing and put aside if damaged.
 
-    A cache that cannot be read or written costs queries, not results: it says so once in the log, and raises nothing.
-    `now` is the time in seconds since the epoch; `patience` is how long it waits, in seconds, for another process.
+    A cache that cannot be read or written costs queries, not results: it logs one warning and raises nothing. `now`
+    returns the time in seconds since the epoch; `patience` is how long to wait for another process, in seconds.
     """
 
     def __init__(self, path: Path, *, now: Callable[[], float] = time.time, patience: float = 2.0) -> None:
@@ -40,7 +40,7 @@ class Cache:
         self._complained = False
 
     def get(self, key: str) -> list[SearchResult] | None:
-        """What was kept under a key, if it has not expired."""
+        """Return what was kept under a key, or None if it is missing or expired."""
         query = "SELECT results FROM answers WHERE key = ? AND expires > ?"
         row = self._in_transaction(lambda database: database.execute(query, (key, self._now())).fetchone())
         try:
@@ -49,7 +49,7 @@ class Cache:
             return None
 
     def put(self, key: str, results: Sequence[SearchResult], seconds: float) -> None:
-        """Keep results for so many seconds, and throw out what has expired."""
+        """Keep results for `seconds`, and delete what has expired."""
         text = _RESULTS.dump_json(list(results)).decode()
 
         def write(database: sqlite3.Connection) -> None:
@@ -59,7 +59,7 @@ class Cache:
         self._in_transaction(write)
 
     def _in_transaction(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """In a connection of its own: one could not be shared by threads, nor outlive a fork."""
+        """Run `work` in a connection of its own, since one could neither be shared by threads nor outlive a fork."""
         try:
             _make_private(self.path)
             with closing(sqlite3.connect(self.path, timeout=self._patience)) as database, database:
@@ -74,7 +74,7 @@ class Cache:
             return None
 
     def _put_aside(self) -> None:
-        """Out of the way, with its journals: they would be played back into the file that comes after it."""
+        """Move the file away with its journals, which would otherwise be played back into the file that replaces it."""
         for suffix in ("", "-journal", "-wal", "-shm"):
             part = self.path.with_name(self.path.name + suffix)
             with suppress(OSError):
@@ -82,13 +82,13 @@ class Cache:
 
 
 def cache_key(provider: str, endpoint: str, query: str, count: int, language: str, pages: bool) -> str:
-    """The same for the same request to the same place."""
+    """Return a key that is the same for the same request to the same place."""
     parts = json.dumps([FORMAT, provider, endpoint, query, count, language, pages])
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def _make_private(path: Path) -> None:
-    """What someone looks up is nobody else's business."""
+    """Create the file readable by its owner only, since queries are private."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

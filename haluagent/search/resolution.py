@@ -1,4 +1,4 @@
-"""Which search to use: flag, then environment, then config file, then the index of the user's own documents."""
+"""The choice of a search: flag, then environment, then config file, then the index of the user's own documents."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +17,12 @@ INTERVALS = {"searxng": 0.5, "mediawiki": 0.1, "google": 0.5, "serper": 0.2}  # 
 def resolve(
     name: str = "auto", *, index: Path | None = None, fetch_pages: bool = False, max_queries: int | None = None
 ) -> SearchProvider | None:
-    """The provider to search with; None where there is none.
+    """Return the provider to search with, or None if there is none.
 
-    `auto` is the one that HALUAGENT_SEARCH or the config file names; else the one that has its address or keys there;
-    else the local index, where there is one. So nothing leaves the machine that the user did not configure.
-    `index` is the file of the local index; `fetch_pages` reads the pages that are found; `max_queries` is the budget
-    of queries sent online. Raises ConfigError where a name is unknown or a setting is missing.
+    `auto` is the one named by HALUAGENT_SEARCH or the config file; else the one whose address or keys are set; else the
+    local index, if there is one. So nothing leaves the machine that the user did not configure. `index` is the file of
+    the local index; `fetch_pages` reads the pages that are found; `max_queries` is the budget of online queries. Raise
+    `ConfigError` if a name is unknown or a setting is missing.
     """
     settings = read_search_settings()
     if name == "auto":

@@ -1,4 +1,4 @@
-"""What stands around a provider that goes online: a budget of queries, a cache on disk, and the pages' passages."""
+"""A wrapper around an online provider: a budget of queries, a disk cache, and passages from the pages."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from haluagent.search.cache import Cache, cache_key
 from haluagent.types import Language
 
 DAY = 86_400.0
-SHORT = 3_600.0  # seconds that an answer is kept which may soon be a better one: it is empty, or lacks texts
+SHORT = 3_600.0  # seconds to keep an answer that may soon improve: it is empty, or lacks texts
 ReadPages = Callable[[list[SearchResult], str], Awaitable[list[SearchResult]]]
 
 _TEXTS: dict[str, dict[Language, str]] = {
@@ -24,18 +24,21 @@ _TEXTS: dict[str, dict[Language, str]] = {
 
 
 class OnlineProvider(SearchProvider, Protocol):
-    """`endpoint` tells apart the places that a provider may ask; no key is in it. `gives_text` says that results come
-    with passages of their pages."""
+    """A provider that goes online.
+
+    `endpoint` tells apart the places that a provider may ask; it contains no key. `gives_text` says that results come
+    with passages of their pages.
+    """
 
     endpoint: str
     gives_text: bool
 
 
 class SearchService:
-    """A provider with a budget and a memory.
+    """A provider with a budget and a cache.
 
-    `max_queries` counts the queries sent (None: any number); what the cache knows is free. `keep` is how long answers
-    are kept, in seconds. `read_pages` adds passages of the pages to the results that have none.
+    `max_queries` counts the queries sent (None: any number); cached answers are free. `keep` is how long answers are
+    kept, in seconds. `read_pages` adds passages of the pages to results that have none.
     """
 
     def __init__(
@@ -57,7 +60,7 @@ class SearchService:
         self._lock = threading.Lock()
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        """See `SearchProvider.search`. Raises QuotaExhausted where the budget is used up."""
+        """Search through the cache; see `SearchProvider.search`. Raise `QuotaExhausted` if the budget is used up."""
         query = " ".join(query.split())
         if not query:
             raise SearchError(_TEXTS["empty"][language])

@@ -1,4 +1,4 @@
-"""The text of a web page, without what is not shown or only leads elsewhere."""
+"""The visible text of a web page, without navigation."""
 
 import codecs
 import re
@@ -21,16 +21,17 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 _COMMENT_END = "-->"
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
-# Pages are often in a superset of the encoding they name; one that can be read to its name is not in UTF-16.
+# Pages are often in a superset of the encoding they name; one whose declaration is readable as ASCII is not UTF-16.
 _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252", "utf-16": "utf-8"}
 
 
 def read_html(data: bytes, charset: str | None = None) -> tuple[str, str]:
-    """The title of a page and its text, a line for each block. `charset` is what a server named, if one did.
+    """Return the title of a page and its text, a line for each block.
 
-    Menus, footers, scripts and hidden parts are left out. Raises Unreadable.
+    `charset` is the one that a server named, if any. Menus, footers, scripts and hidden parts are left out. Raise
+    `Unreadable`.
     """
-    # Imported here: it takes a tenth of a second, and only pages need it.
+    # Imported here because it takes a tenth of a second, and only pages need it.
     from bs4 import BeautifulSoup
 
     markup = _closed(_DECLARATION.sub("", clean(_decode(data, charset)), count=1))
@@ -53,12 +54,12 @@ def _decode(data: bytes, charset: str | None) -> str:
             name = codecs.lookup(declared).name
             return data.decode(_MEANT.get(name, name))
     except (LookupError, UnicodeDecodeError):
-        pass  # it names no encoding, or the wrong one
+        pass  # the name is unknown, or the wrong one
     return decode(data)
 
 
 def _closed(markup: str) -> str:
-    """Without comments, and without what is never closed: the parser would look for its end at every opening."""
+    """Remove comments and anything never closed, for whose end the parser would search at every opening."""
     end = markup.rfind(_COMMENT_END) + len(_COMMENT_END) if _COMMENT_END in markup else 0
     markup = _COMMENT.sub("", markup[:end]) + markup[end:].replace("<!--", "")
     end = markup.rfind(">") + 1
@@ -66,7 +67,7 @@ def _closed(markup: str) -> str:
 
 
 def _text(soup: "BeautifulSoup") -> str:
-    # The tree is walked, not changed: taking out or putting in one node takes time in proportion to its neighbours.
+    # The tree is walked, not changed: removing or inserting a node takes time proportional to its siblings.
     from bs4 import NavigableString, Tag
     from bs4.element import CData
 

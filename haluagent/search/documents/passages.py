@@ -1,6 +1,6 @@
-"""Cut a text into passages of a few sentences, each with its place. No model is asked.
+"""Splitting a text into passages of a few sentences, each with its place. No model is asked.
 
-A passage ends at the end of a sentence, better of a paragraph. Sizes are in columns of a terminal: a Chinese character
+A passage ends at the end of a sentence, preferably of a paragraph. Sizes are in terminal columns: a Chinese character
 counts as two, because it says about twice as much as a letter.
 """
 
@@ -13,10 +13,10 @@ from sentencex import get_sentence_boundaries
 from haluagent.types import Span
 
 LARGEST = 900  # columns: 450 Chinese characters or 900 letters
-ENOUGH = 600  # from here on, the end of a paragraph ends the passage
-HEADED = 300  # from here on, a heading begins the next one
-OVERLAP = 200  # the last sentence begins the next passage too, where it is no longer and its paragraph goes on
-REST = 150  # what is left over at the end and no longer than this stays with the passage before
+ENOUGH = 600  # from this size on, the end of a paragraph ends the passage
+HEADED = 300  # from this size on, a heading begins the next passage
+OVERLAP = 200  # a last sentence of at most this size also begins the next passage, if its paragraph goes on
+REST = 150  # a remainder of at most this size is joined to the passage before
 
 # `sentencex` takes quadratic time for a line with many open quotation marks, so none is longer than this.
 _LINE = re.compile(r"[^\n]{1,8000}(?:(?=\n)|\Z|(?<=[.!?。！？]))|[^\n]{1,8000}")
@@ -30,12 +30,15 @@ class _Sentence(NamedTuple):
     start: int
     end: int
     width: int
-    needed: int  # how wide a passage must be for a new one to begin here
+    needed: int  # the width that the passage so far must have for a new one to begin here
 
 
 def split(text: str) -> list[Span]:
-    """The spans of the passages, in order. Each begins and ends with a character that is no white space, and together
-    they hold all such characters. Neighbours overlap by a sentence at most."""
+    """Return the spans of the passages, in order.
+
+    Each begins and ends with a non-white character, and together they cover all such characters. Neighbours overlap by
+    at most one sentence.
+    """
     passages: list[Span] = []
     here: list[_Sentence] = []
     size = 0
@@ -57,12 +60,15 @@ def split(text: str) -> list[Span]:
 
 
 def sentences(text: str) -> list[Span]:
-    """The spans of the sentences, in order, without white space at their ends. Those too long for a passage are cut."""
+    """Return the spans of the sentences, in order, without white space at their ends.
+
+    Those too long for a passage are cut.
+    """
     return [(sentence.start, sentence.end) for sentence in _sentences(text)]
 
 
 def width(text: str) -> int:
-    """The columns that a text takes."""
+    """Return the width of a text in columns."""
     return (len(text) + len(text.encode("utf-8", "replace"))) // 2
 
 
@@ -82,7 +88,7 @@ def _sentences(text: str) -> Iterator[_Sentence]:
 
 
 def _ends(line: str) -> Iterator[Span]:
-    """The spans of the sentences of a line, end to end. One that is too long for a passage is cut at its pauses."""
+    """Yield the spans of a line's sentences, end to end. Those too long for a passage are cut at their pauses."""
     ends = {boundary["end_index"] for boundary in get_sentence_boundaries("en", line)}
     ends |= {match.end() for match in _CHINESE_END.finditer(line)} | {len(line)}
     start = 0
@@ -96,6 +102,6 @@ def _ends(line: str) -> Iterator[Span]:
 
 
 def _pause(line: str, start: int, end: int) -> int:
-    """The last pause in the second half of `line[start:end]`, or its end."""
+    """Return the last pause in the second half of `line[start:end]`, or `end`."""
     pauses = [match.end() for match in _PAUSE.finditer(line, (start + end) // 2, end)]
     return pauses[-1] if pauses else end

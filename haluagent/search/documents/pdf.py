@@ -1,4 +1,4 @@
-"""The text of a PDF file, its lines joined again to paragraphs."""
+"""The text of a PDF file, with lines joined into paragraphs."""
 
 import logging
 import re
@@ -19,13 +19,13 @@ _ASCII = re.compile(r"[!-~]")
 
 
 def read_pdf(file: BinaryIO) -> tuple[str, str, list[LeftOut]]:
-    """The title in a file's metadata, its text, and the pages that could not be read. Raises Unreadable."""
-    # Imported here: it takes a fifth of a second, and only PDF files need it.
+    """Return the title in a file's metadata, its text, and the pages that could not be read. Raise `Unreadable`."""
+    # Imported here because it takes a fifth of a second, and only PDF files need it.
     from pypdf import PdfReader
 
     pages: list[str] = []
     left_out: list[LeftOut] = []
-    # pypdf raises what it happens to meet in a broken file, far beyond its own exceptions.
+    # For a broken file pypdf raises all kinds of exceptions, not only its own.
     with _quiet():
         try:
             reader = PdfReader(file)
@@ -49,7 +49,7 @@ def read_pdf(file: BinaryIO) -> tuple[str, str, list[LeftOut]]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Its warnings about odd files go to the log's last resort, standard error, and mean nothing to a user."""
+    """Silence pypdf's warnings about odd files, which would go to standard error and mean nothing to a user."""
     logger = logging.getLogger("pypdf")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -60,7 +60,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _joined(page: str) -> str:
-    """The text of a page with a line for each paragraph, as far as line widths and end marks tell."""
+    """Return the text of a page with a line for each paragraph, as far as line widths and end marks tell."""
     lines = [line.strip() for line in clean(page).split("\n")]
     full = FULL * max(map(width, lines), default=0)
     text = ""

@@ -1,4 +1,4 @@
-"""JSON lines (https://jsonlines.org): every row is a document."""
+"""Reading JSON lines (https://jsonlines.org), where every row is a document."""
 
 import json
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ LARGEST_ROW = 16  # megabytes
 
 
 def read_rows(file: BinaryIO, name: str, field: str | None) -> Iterator[Document | LeftOut]:
-    """A document for every row that is not blank: a string, or an object with its text in `field`, by default the first
-    of `TEXT_FIELDS` that is there; its `title` and `url` are used, and its `id` where it has no title.
+    """Yield a document for every row that is not blank.
 
-    Raises Unreadable where no row is a document.
+    A row is a string, or an object with its text in `field`, by default the first of `TEXT_FIELDS` that it has. Its
+    `title` and `url` are used, and its `id` if it has no title. Raise `Unreadable` if no row is a document.
     """
     found, problem = False, "it is empty"
     for number, line in enumerate(_lines(file), start=1):
@@ -32,7 +32,10 @@ def read_rows(file: BinaryIO, name: str, field: str | None) -> Iterator[Document
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Lines, of which no more than a little over LARGEST_ROW is kept. Unicode's other line ends may stand inside JSON."""
+    """Yield lines, cut a little above LARGEST_ROW.
+
+    Only line feeds end a line: Unicode's other line ends may occur in JSON.
+    """
     limit = LARGEST_ROW * MEGABYTE + 1
     while line := file.readline(limit):
         rest = line

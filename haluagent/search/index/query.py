@@ -1,9 +1,9 @@
-"""Find passages in a local index: by the rare terms of a query first, then a closer look at the best of them.
+"""Finding passages in a local index: first by the rare terms of a query, then by a closer look at the best of them.
 
-A term that half of all passages have costs time and says little. So the passages are looked up by the rarest terms, as
-many as `POSTINGS` allows, and those with the most telling ones are ranked by all terms with BM25, whose inverse document
-frequency stays positive in a small index too: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-Beyond", Foundations and Trends in Information Retrieval 3 (4), 2009.
+A term that half of all passages contain costs time and says little. So the passages are looked up by the rarest terms,
+as many as `POSTINGS` allows, and the best of them are ranked by all terms with BM25. Its inverse document frequency is
+the variant that stays positive in a small index: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
+and Beyond", Foundations and Trends in Information Retrieval 3 (4), 2009.
 """
 
 import heapq
@@ -18,13 +18,13 @@ from haluagent.search.index.terms import is_character, query_terms, strength, te
 
 LONGEST_QUERY = 400  # characters; the rest is not looked at
 MOST_RESULTS = 100
-POSTINGS = 10_000  # how many passages the chosen terms may stand in, added up: this is what takes time
-LEAST_TERMS = 4  # however common they are
+POSTINGS = 10_000  # the passages of the chosen terms, added up: reading these is what takes time
+LEAST_TERMS = 4  # terms that are always used, however common
 CANDIDATES = 15  # passages looked at closely; for more results, three times as many
 TITLE_WEIGHT = 2  # a term in the title counts as often as two in the text
 SATURATION = 1.2  # BM25's k1; its b is 0, as passages are about equally long
-WEAK = 0.3  # the weight of a term that may be a function word, where those of the others are 1 to 10
-NEARLY_SAME = 0.9  # share of terms in common from which two passages of a document are one
+WEAK = 0.3  # the weight of a term that may be a function word; those of others are 1 to 10
+NEARLY_SAME = 0.9  # share of common terms above which two passages of a document count as one
 SNIPPET = 240  # characters
 LAST_CHARACTER = "\U0010ffff"
 
@@ -39,7 +39,7 @@ class _Hit(NamedTuple):
 
 
 def search(connection: sqlite3.Connection, query: str, count: int) -> list[SearchResult]:
-    """At most `count` passages, best first. None where none of the query's most telling terms is in the index."""
+    """Return at most `count` passages, best first; none if the index has none of the query's most telling terms."""
     count = min(count, MOST_RESULTS)
     asked = query_terms(query[:LONGEST_QUERY])
     most = max(map(strength, asked), default=0)
@@ -54,7 +54,7 @@ def search(connection: sqlite3.Connection, query: str, count: int) -> list[Searc
 
 
 def _frequencies(connection: sqlite3.Connection, wanted: list[str]) -> dict[str, int]:
-    """In how many passages a term stands, for those that stand in any, the rarest first."""
+    """Return the number of passages that contain each term, rarest first, without terms that no passage contains."""
     found: dict[str, int] = {}
     for term in wanted:
         last = term + LAST_CHARACTER if is_character(term) else term
@@ -72,18 +72,18 @@ def _inverse_frequency(often: int, total: int) -> float:
 def _look_up(
     connection: sqlite3.Connection, frequencies: dict[str, int], weights: dict[str, float]
 ) -> dict[int, float]:
-    """The passages with the rarest terms, and the weight of those that each has."""
+    """Return the passages with the rarest terms, each with the total weight of those it contains."""
     found: dict[int, float] = {}
     chosen: list[str] = []
     room = POSTINGS
     for place, (term, often) in enumerate(frequencies.items()):
-        # Terms are letters and digits, so that nothing in them can end the quotation.
+        # Terms are letters and digits, so nothing in them can end the quotation.
         match = f'"{term}"*' if is_character(term) else f'"{term}"'
         if not chosen or often <= room:
             chosen.append(match)
         elif place >= LEAST_TERMS:
             break
-        else:  # to tell apart those that have been found
+        else:  # only to rank the passages already found
             match += f" AND ({' OR '.join(chosen)})"
         for (number,) in connection.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)):
             found[number] = found.get(number, 0.0) + weights[term]
@@ -116,13 +116,14 @@ def _score(weights: dict[str, float], *counts: Counter[str]) -> float:
 
 
 def _count(term: str, counter: Counter[str]) -> int:
-    if is_character(term):  # it begins one term wherever it stands
+    if is_character(term):  # every occurrence begins exactly one term
         return sum(often for other, often in counter.items() if other[0] == term)
     return counter[term]
 
 
 def _different(hits: list[_Hit], count: int) -> list[_Hit]:
-    """The first hits, without copies, and without passages of a document that nearly repeat a better one of it."""
+    """Return the first hits without copies, and without passages that nearly repeat a better one of the same
+    document."""
     kept: list[_Hit] = []
     for hit in hits:
         if len(kept) >= count:
@@ -138,7 +139,7 @@ def _repeats(hit: _Hit, other: _Hit) -> bool:
     common = hit.terms & other.terms
     differing = (hit.terms | other.terms) - common
     if any(map(str.isdecimal, differing)):
-        return False  # a figure is what may tell them apart
+        return False  # a figure may be what tells them apart
     return common.total() > NEARLY_SAME * (common + differing).total()
 
 
@@ -149,7 +150,7 @@ def _result(hit: _Hit, weights: dict[str, float]) -> SearchResult:
 
 
 def _snippet(text: str, weights: dict[str, float]) -> str:
-    """On one line, the sentence with most of the query in it and what follows, as far as there is room."""
+    """Return, on one line, the sentence that fits the query best and as much of what follows as there is room for."""
     spans = sentences(text)
     scores = [_score(weights, Counter(terms(text[start:end]))) for start, end in spans]
     best = scores.index(max(scores))

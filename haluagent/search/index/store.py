@@ -1,8 +1,8 @@
 """The file of a local index: an SQLite database with a full-text table.
 
-`words` holds no text, only which passages have a term: its ranking is not used, and this way it is a third as large.
-What it needs to forget a passage is computed again from the passage. Numbers of passages are never used twice, so that
-a term left behind can point to none but its own.
+`words` holds no text, only which passages contain a term. Its ranking is not used, and this makes it a third as large.
+What it needs to forget a passage is computed again from the passage. Passage numbers are never reused, so that a
+leftover term can point to no other passage.
 """
 
 import os
@@ -34,12 +34,15 @@ _SCHEMA = (
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 NEARLY_FULL = 100_000  # bytes
-_BUSY_STEP = 1.0  # seconds that SQLite waits by itself; only between them can Ctrl-C be heard
+_BUSY_STEP = 1.0  # seconds that SQLite waits by itself; Ctrl-C works only in between
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that sees one state of the index throughout. Raises ConfigError where there is no usable index."""
+    """Yield a connection that sees one state of the index throughout.
+
+    Raise `ConfigError` if there is no usable index.
+    """
     with _explained(path), closing(_reader(existing(path))) as connection:
         connection.execute("BEGIN")
         yield connection
@@ -47,14 +50,16 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection for `transaction`s, to an index that is made where it is missing. Raises ConfigError where it cannot
-    be made, opened or written."""
+    """Yield a connection for `transaction`s to an index, which is created if missing.
+
+    Raise `ConfigError` if it cannot be created, opened or written.
+    """
     _make_private(path)
     with _explained(path), closing(_connect(path, "rw")) as connection:
         if not _is_empty(connection):
-            _check(connection, path)  # before anything is changed: the file may be another program's
+            _check(connection, path)  # before anything is changed, because the file may be another program's
         _patiently(connection, "PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # what is committed survives a power failure too
+        connection.execute("PRAGMA synchronous = FULL")  # so that a commit survives a power failure
         with transaction(connection):
             for statement in _SCHEMA if _is_empty(connection) else ():
                 connection.execute(statement)
@@ -63,26 +68,26 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def existing(path: Path) -> Path:
-    """The same path. Raises ConfigError where there is no index."""
+    """Return the path. Raise `ConfigError` if there is no index."""
     if not exists(path):
         raise ConfigError(f"there is no index {path}: make one with `haluagent index add PATH`")
     return path
 
 
 def size(path: Path) -> int:
-    """The bytes that the index and its journal take on the disk."""
+    """Return the bytes that the index and its journal take on disk."""
     return sum(part.stat().st_size for part in (path, _journal(path)) if part.exists())
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing. Waits for another process that writes, up to PATIENCE."""
+    """Run the body in one transaction: all of it or nothing. Waits up to PATIENCE for another process that writes."""
     _patiently(connection, "BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        if connection.in_transaction:  # a full disk has rolled back already
+        if connection.in_transaction:  # after a full disk, SQLite has already rolled back
             connection.execute("ROLLBACK")
         raise
 
@@ -99,9 +104,10 @@ def _patiently(connection: sqlite3.Connection, statement: str) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """It holds what the documents say, so it is for its owner's eyes; SQLite gives its journals the same mode.
+    """Create the file for its owner only, because it holds the documents' text; SQLite gives its journals the same
+    mode.
 
-    A file that is there is not opened: closing it again would end the locks that SQLite has on it in this process.
+    An existing file is not opened: closing it again would release the locks that SQLite has on it in this process.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +129,7 @@ def _reader(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         if _code(error) == sqlite3.SQLITE_BUSY or exists(_journal(path)):
             raise
-    # On a disk that is read-only or full, not even readers can be counted; but nobody can write either.
+    # On a disk that is read-only or full, SQLite cannot even register readers; but nobody can write either.
     return _checked(path, "ro&immutable=1")
 
 
@@ -163,7 +169,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """What SQLite says, in one line."""
+    """Turn SQLite's errors into a `ConfigError` of one line."""
     try:
         yield
     except sqlite3.Error as error:
@@ -189,5 +195,5 @@ def _explain(path: Path, error: sqlite3.Error) -> str:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code."""
+    """Return SQLite's primary result code."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

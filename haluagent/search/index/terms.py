@@ -1,11 +1,11 @@
-"""Text as the terms of the local index: pairs of neighbouring Chinese characters, stems of English words, numbers."""
+"""The terms of a text in the local index: pairs of neighbouring Chinese characters, stems of English words, numbers."""
 
 import re
 import unicodedata
 
 from haluagent.search.index.stemmer import stem
 
-# Scripts written without spaces between words: Han, kana and, so that it needs no stemmer, Hangul.
+# Scripts written without spaces between words: Han and kana; and Hangul, which then needs no stemmer.
 _CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
 _FIRST_CJK = "\u3005"
 _RUN = re.compile(rf"[{_CJK}]+|\d+|[^\W\d_{_CJK}]+")
@@ -15,9 +15,9 @@ _MARKS = re.compile("[\u0300-\u036f]")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
-LONGEST = 64  # characters of a term; the rest of what is longer says nothing
+LONGEST = 64  # characters of a term; the rest of a longer one is cut
 
-# Characters and words that say how a sentence is built, or that it is a question, but hardly what it is about.
+# Characters and words that show how a sentence is built, or that it is a question, but hardly what it is about.
 _FUNCTION_CHARACTERS = frozenset("的是了和与吗呢哪谁什么怎何这那其之而则被把些几及或以于由在有为从到个")
 _FUNCTION_WORDS = frozenset(
     map(
@@ -30,11 +30,11 @@ _FUNCTION_WORDS = frozenset(
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in order, none of which has white space or punctuation in it.
+    """Return the terms of a text, in order; none contains white space or punctuation.
 
     A run of n Chinese characters gives its n - 1 pairs and its last character, so that every character begins one term.
-    Where it touches a number or a foreign word, with or without a space, that and the character give one too (8月, 维生素C).
-    Compatibility forms, case, accents, apostrophes and commas between thousands make no difference.
+    Next to a number or a foreign word, with or without a space between, the character and that word also give a term
+    (8月, 维生素C). Compatibility forms, case, accents, apostrophes and thousands separators make no difference.
     """
     found: list[str] = []
     text = _normal(text)
@@ -57,18 +57,19 @@ def terms(text: str) -> list[str]:
 
 
 def query_terms(query: str) -> list[str]:
-    """The terms to look for, each once. A Chinese character alone is one only where there is nothing else."""
+    """Return the terms to look for, each once. A single Chinese character is one only if there is nothing else."""
     found = list(dict.fromkeys(terms(query)))
     return [term for term in found if not is_character(term)] or found
 
 
 def is_character(term: str) -> bool:
-    """Whether a term is a single Chinese character: in the index it stands only at the end of a run."""
+    """Return whether a term is a single Chinese character; in the index it occurs only at the end of a run."""
     return len(term) == 1 and term >= _FIRST_CJK
 
 
 def strength(term: str) -> int:
-    """How much a term says of what a text is about: 2; 1 where a character of it may be a function word; 0 where it is one."""
+    """Return how much a term says about a text's subject: 2; 1 if a character of it may be a function word; 0 if it is
+    one."""
     if term in _FUNCTION_WORDS or _FUNCTION_CHARACTERS.issuperset(term):
         return 0
     return 2 if _FUNCTION_CHARACTERS.isdisjoint(term) else 1

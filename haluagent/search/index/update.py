@@ -1,7 +1,7 @@
-"""Add files to a local index and remove them, so that it always holds each file whole, in one of its states.
+"""Adding files to a local index and removing them, so that it always holds each file in one whole state.
 
-A file is added or replaced in one transaction, small ones together, and reported after the commit. So nothing that was
-reported is lost when the process is killed, and adding the same paths again goes on where it stopped.
+A file is added or replaced in one transaction, small ones together, and reported after the commit. So nothing reported
+is lost when the process is killed, and adding the same paths again resumes where it stopped.
 """
 
 import hashlib
@@ -24,12 +24,15 @@ from haluagent.search.index.write import File, drop, path_of, put, urls
 
 BATCH_FILES = 200
 BATCH_BYTES = 1_000_000
-SETTLED = 2.0  # seconds; a file written later than that ago can change again without showing another time
+SETTLED = 2.0  # seconds; a file written more recently than that can change again without a new modification time
 
 
 class Change(NamedTuple):
-    """What became of a file. `number` counts the passages that were added, or of parts (rows, pages) left out;
-    `problem` says why a part was left out, or the whole file failed."""
+    """The outcome for a file.
+
+    `number` counts the passages added, or the parts (rows, pages) left out; `problem` says why a part was left out or
+    the whole file failed.
+    """
 
     kind: Literal["added", "replaced", "removed", "failed", "left_out"]
     path: Path
@@ -39,9 +42,9 @@ class Change(NamedTuple):
 
 @dataclass
 class Summary:
-    """Numbers of files; only `left_out` counts parts of them (rows, pages), and `passages` what was added.
+    """Numbers of files; but `left_out` counts parts of them (rows, pages), and `passages` the passages added.
 
-    `skipped` are hidden or of an unknown type, `failed` have no text that can be read.
+    `skipped` files are hidden or of an unknown type; `failed` ones have no readable text.
     """
 
     added: int = 0
@@ -58,7 +61,10 @@ Report = Callable[[Change], None]
 
 
 def remove(connection: sqlite3.Connection, paths: Sequence[Path], report: Report) -> int:
-    """Take files, and all files in folders, out of the index; how many. Raises ConfigError for a path that has none."""
+    """Remove files, and all files in folders, from the index, and return their number.
+
+    Raise `ConfigError` for a path of which the index has nothing.
+    """
     with transaction(connection):
         found = {url: None for path in paths for url in _some(urls(connection, path), path)}
         for url in found:
@@ -87,9 +93,9 @@ class Adder:
         self._seen: set[str] = set()
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Add files, and all files of known types in folders; forget what is no longer there in these folders.
+        """Add files, and all files of known types in folders; drop those that are gone from these folders.
 
-        Raises ConfigError, before anything is done, where a path does not exist.
+        Raise `ConfigError`, before anything is done, if a path does not exist.
         """
         for path in paths:
             if not path.exists():
@@ -107,7 +113,7 @@ class Adder:
             self._add_file(path)
         for error in errors:
             self._fail(Path(os.fsdecode(error.filename)), error)
-        if not errors:  # what could not be seen may still be there
+        if not errors:  # files that could not be listed may still exist
             missing = [url for url in urls(self._connection, root) if not os.path.lexists(path_of(url))]
             self._jobs += [partial(self._drop, url) for url in missing]
 
@@ -132,14 +138,14 @@ class Adder:
             self._prepare(path, url)
         except Unreadable as error:
             self._fail(path, error)
-            self._jobs.append(partial(self._drop, url))  # it no longer says what the index may have of it
+            self._jobs.append(partial(self._drop, url))  # its old text in the index is out of date
         except OSError as error:
             self._fail(path, error)
         if self._bytes >= BATCH_BYTES or len(self._jobs) >= BATCH_FILES:
             self._commit()
 
     def _prepare(self, path: Path, url: str) -> None:
-        """Leave the file as it is in the index, or extract its text as far as that is done in one go."""
+        """Queue a file for the index, unless it is unchanged; its text is extracted only as far as the first part."""
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("it is no regular file")
@@ -169,7 +175,7 @@ class Adder:
         removed = self._drop(file.url)
         try:
             outcome = put(self._connection, file)
-        except (Unreadable, OSError) as error:  # met in the middle of it
+        except (Unreadable, OSError) as error:  # raised in the middle of the file
             drop(self._connection, file.url)
             return [*removed, _failure(file.path, error)]
         told = [Change("left_out", file.path, 1, f"{part.part}: {part.problem}") for part in outcome.shown]

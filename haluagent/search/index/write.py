@@ -1,4 +1,4 @@
-"""Put files into the tables of a local index, and take them out. All of it happens within a transaction."""
+"""Writing files to the tables of a local index, and removing them. The caller holds a transaction."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ SHOWN = 5  # parts left out of a file that are reported one by one
 
 
 class File(NamedTuple):
-    """A file and what is in it. `modified` is in nanoseconds since the epoch; 0 is not to be relied on."""
+    """A file and its contents. `modified` is in nanoseconds since the epoch; 0 means that it cannot be relied on."""
 
     path: Path
     url: str
@@ -27,7 +27,7 @@ class File(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The passages of a file, the parts of it that were left out, and the first of these."""
+    """The number of passages of a file, the number of its parts left out, and the first of these."""
 
     passages: int
     left_out: int
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 
 def put(connection: sqlite3.Connection, file: File) -> Outcome:
-    """Add a file that is not there. Raises Unreadable or OSError, with a part of it added."""
+    """Add a file that is not in the index. Raise `Unreadable` or `OSError`, possibly after adding a part of it."""
     passages, left_out = 0, 0
     shown: list[LeftOut] = []
     statement = "INSERT INTO file (url, size, modified, sha256, field, passages, left_out) VALUES (?, ?, ?, ?, ?, 0, 0)"
@@ -65,7 +65,7 @@ def _put_document(connection: sqlite3.Connection, file: int, url: str, document:
 
 
 def drop(connection: sqlite3.Connection, url: str) -> bool:
-    """Forget a file; whether it was there."""
+    """Remove a file from the index, and return whether it was there."""
     row = connection.execute("SELECT id FROM file WHERE url = ?", (url,)).fetchone()
     if row is None:
         return False
@@ -74,7 +74,7 @@ def drop(connection: sqlite3.Connection, url: str) -> bool:
         " JOIN passage ON passage.document = document.id WHERE document.file = ?",
         row,
     )
-    for passage, title, text in passages:  # FTS5 wants to be told what it has to forget
+    for passage, title, text in passages:  # without content, FTS5 must be told what to forget
         forgotten = (passage, _words(title, text))
         connection.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", forgotten)
     connection.execute("DELETE FROM passage WHERE document IN (SELECT id FROM document WHERE file = ?)", row)
@@ -84,25 +84,25 @@ def drop(connection: sqlite3.Connection, url: str) -> bool:
 
 
 def urls(connection: sqlite3.Connection, path: Path) -> list[str]:
-    """The files of the index at `path` or below it."""
+    """Return the URLs of the files in the index at `path` or below it."""
     url = path.as_uri().rstrip("/")
-    # "0" is the character after "/", so these are the addresses that begin with the folder's.
+    # "0" is the character after "/", so these are the URLs that begin with the folder's.
     query = "SELECT url FROM file WHERE url = ?1 OR (url > ?1 || '/' AND url < ?1 || '0') ORDER BY url"
     return [found for (found,) in connection.execute(query, (url,))]
 
 
 def path_of(url: str) -> Path:
-    """The path that a file's address was made from."""
+    """Return the path that a file's URL was made from."""
     return Path(os.fsdecode(unquote_to_bytes(url.removeprefix("file://"))))
 
 
 def _insert(connection: sqlite3.Connection, statement: str, *values: object) -> int:
-    """The id of the new row."""
+    """Insert a row and return its id."""
     number = connection.execute(statement, values).lastrowid
     assert number is not None  # it is, after an INSERT
     return number
 
 
 def _words(title: str, text: str) -> str:
-    """The terms of a passage, each once."""
+    """Return the terms of a passage, each once."""
     return " ".join(dict.fromkeys(terms(title) + terms(text)))

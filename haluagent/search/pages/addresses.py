@@ -1,16 +1,17 @@
-"""Which addresses a page may be fetched from: those that anyone on the internet can reach."""
+"""The IP addresses that a page may be fetched from: those on the public internet."""
 
 import ipaddress
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the IPv4 address stands in the last 32 bits
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the last 32 bits are the IPv4 address
 
 
 def is_public(address: IPAddress) -> bool:
-    """Whether an address is neither this machine, nor its network, nor reserved for something else.
+    """Return whether an address belongs neither to this machine nor its network, and is not reserved for something
+    else.
 
-    An IPv6 address that leads to an IPv4 one (mapped, 6to4, NAT64) is as public as that one; Teredo is never. The
+    An IPv6 address that embeds an IPv4 one (mapped, 6to4, NAT64) is as public as that one; Teredo never is. The
     registries behind this are IANA's special-purpose address registries for IPv4 and IPv6.
     """
     if isinstance(address, ipaddress.IPv6Address):

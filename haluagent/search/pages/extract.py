@@ -1,4 +1,4 @@
-"""The passage of a page. What runs here reads what a stranger wrote, so `pages` runs it in a process with limits."""
+"""Extracting a passage from a page. It parses untrusted input, so `pages` runs it in a process with limits."""
 
 import base64
 import io
@@ -13,8 +13,11 @@ from haluagent.search.pages.relevance import best_passage
 
 
 def passage_of(request: dict[str, Any]) -> dict[str, Any]:
-    """The `text` that the `query` is about and its `offset` in the text of a page, given as `data` in base64 with its
-    `type` and the `charset` that its server names (or None). Raises ToolError where it has no text."""
+    """Return the `text` of the passage that fits the `query` best, and its `offset` in the text of the page.
+
+    The page is given as `data` in base64, with its `type` and the `charset` that its server names (or None). Raise
+    `ToolError` if it has no text.
+    """
     text = read(base64.b64decode(request["data"]), request["type"], request["charset"])
     start, end = best_passage(text, request["query"])
     if start == end:
@@ -23,7 +26,7 @@ def passage_of(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(data: bytes, kind: str, charset: str | None) -> str:
-    """The text of a page. Raises Unreadable."""
+    """Return the text of a page. Raise `Unreadable`."""
     if kind == "application/pdf":
         return read_pdf(io.BytesIO(data))[1]
     if kind == "text/plain":
@@ -34,5 +37,5 @@ def read(data: bytes, kind: str, charset: str | None) -> str:
 def _decode(data: bytes, charset: str | None) -> str:
     try:
         return data.decode(charset) if charset else decode(data)
-    except (LookupError, UnicodeDecodeError):  # the server names no encoding, or the wrong one
+    except (LookupError, UnicodeDecodeError):  # the server names an unknown encoding, or the wrong one
         return decode(data)

@@ -1,8 +1,8 @@
-"""Fetch a page that a stranger named, without letting it reach into the user's own network.
+"""Fetching a page from an untrusted address, without letting it reach into the user's own network.
 
 Its host is looked up once, every address of it must be public, and the connection goes to the very address that was
-checked: a name that changes its mind in between (DNS rebinding) gains nothing. So does each redirect. A proxy would
-look up the name itself, so none is used.
+checked, so a name that changes in between (DNS rebinding) gains nothing. The same holds for each redirect. A proxy
+would look up the name itself, so none is used.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ Lookup = Callable[[str, int], Awaitable[list[str]]]
 
 
 class PageError(Exception):
-    """A page cannot be had; the message says why."""
+    """A page cannot be fetched; the message says why."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What was fetched: the address after redirects, the bytes, and their type and charset as the server names them."""
+    """A fetched page: the address after redirects, the bytes, and their type and charset as the server names them."""
 
     url: str
     data: bytes
@@ -39,7 +39,7 @@ class Page:
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """The addresses of a host, best first."""
+    """Return the addresses of a host, best first."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -47,7 +47,8 @@ async def look_up(host: str, port: int) -> list[str]:
 class Fetcher:
     """Fetches pages of at most `size` bytes, each within `seconds` in all.
 
-    `allowed` decides about addresses and `ports` about ports (None: any); `lookup` finds the addresses of a host.
+    `allowed` decides which addresses may be used, `ports` which ports (None: any); `lookup` finds the addresses of a
+    host.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Fetcher:
         self._lookup = lookup
 
     async def get(self, url: str) -> Page:
-        """The page at an address. Raises PageError."""
+        """Fetch the page at an address. Raise `PageError`."""
         try:
             async with (
                 asyncio.timeout(self._seconds),
@@ -105,12 +106,15 @@ class Fetcher:
             )
             try:
                 return await client.send(request, stream=True)
-            except httpx.ConnectError as error:  # such as an IPv6 address where there is only IPv4
+            except httpx.ConnectError as error:  # such as an IPv6 address on a network with IPv4 only
                 failure = error
         raise failure or PageError("its host has no address")
 
     async def _addresses(self, url: httpx.URL) -> list[str]:
-        """Where to connect to, checked. Raises PageError for an address, a port or a scheme that is not allowed."""
+        """Return the checked addresses to connect to.
+
+        Raise `PageError` for an address, a port or a scheme that is not allowed.
+        """
         port = url.port or {"http": 80, "https": 443}.get(url.scheme)
         if port is None or not url.host or url.userinfo:
             raise PageError("only http and https addresses without a password are fetched")
@@ -136,7 +140,7 @@ class Fetcher:
         return Page(str(url), self._unpack(response, bytes(data)), kind, response.charset_encoding)
 
     def _unpack(self, response: httpx.Response, data: bytes) -> bytes:
-        """Bounded, as a few bytes of gzip can become gigabytes."""
+        """Decompress data within the size limit, since a few bytes of gzip can become gigabytes."""
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding in ("identity", ""):
             return data

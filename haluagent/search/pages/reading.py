@@ -1,4 +1,4 @@
-"""The pages behind results: each is fetched, made text, and searched for the passage that the query is about."""
+"""Passages from the pages behind results: each page is fetched, made text, and searched for the query's subject."""
 
 import asyncio
 import base64
@@ -11,20 +11,20 @@ from haluagent.search.pages.fetch import Fetcher, PageError
 
 logger = logging.getLogger(__name__)
 
-# A page is a stranger's, and so is what it does to a parser: that is for a process with limits.
+# A page is untrusted and may attack the parser, so it is parsed in a process with limits.
 worker = Worker("haluagent.search.pages.extract:passage_of", seconds=10.0, memory=2**30)
 
 
 class Pages:
-    """Reads pages with a `fetcher`, the results of one search at a time together."""
+    """Reads the pages behind results with a `fetcher`, those of one search concurrently."""
 
     def __init__(self, fetcher: Fetcher | None = None) -> None:
         self._fetcher = fetcher or Fetcher()
 
     async def add_passages(self, results: list[SearchResult], query: str) -> list[SearchResult]:
-        """The results, with `text` and its `offset` in the text of the page where they had none.
+        """Return the results, adding `text` and its `offset` in the text of the page to those without.
 
-        A page that cannot be had or read leaves its result as it is; the log for debugging says why.
+        A page that cannot be fetched or read leaves its result unchanged; the debug log says why.
         """
         return list(await asyncio.gather(*(self._add_passage(result, query) for result in results)))
 

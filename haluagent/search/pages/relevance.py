@@ -1,4 +1,4 @@
-"""The part of a text that a query is about."""
+"""Finding the part of a text that a query is about."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ from haluagent.types import Span
 
 
 def best_passage(text: str, query: str) -> Span:
-    """The passage that shares most terms with the query, the rare ones counting for more; the first of equals.
+    """Return the passage that shares most terms with the query, rare ones counting for more; the first of equals.
 
     The weights are those of inverse document frequency, with the passages as documents: Spärck Jones, "A statistical
     interpretation of term specificity", Journal of Documentation 28 (1), 1972.

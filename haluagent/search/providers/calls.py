@@ -1,4 +1,4 @@
-"""How often a service is asked: a pause between requests, and more tries where another one can help."""
+"""The pace of requests to a service: a pause between them, and retries where another try can help."""
 
 import asyncio
 import email.utils
@@ -19,9 +19,9 @@ _backoff = tenacity.wait_exponential(multiplier=0.5, max=8.0) + tenacity.wait_ra
 class Calls:
     """The requests to one service, from any thread and event loop of this process.
 
-    They start at least `interval` seconds apart. A transient failure is tried again, `attempts` times in all, after
-    the time that the service asked for or an exponential backoff; where it asks for more than `longest_wait` seconds,
-    there is no further try. `sleep` waits and `clock` is monotonic, both in seconds.
+    They start at least `interval` seconds apart. A transient failure is tried again, `attempts` times in all, after the
+    time that the service asked for or an exponential backoff; if it asks for more than `longest_wait` seconds, there is
+    no further try. `sleep` waits and `clock` is monotonic, both in seconds.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Calls:
         self._next = float("-inf")
 
     async def run(self, request: Callable[[], Awaitable[Answer]]) -> Answer:
-        """What `request` returns. Raises the Failure of its last try."""
+        """Return what `request` returns. Raise the `Failure` of its last try."""
 
         async def attempt() -> Answer:
             await self._turn()
@@ -83,7 +83,8 @@ def _wait(state: tenacity.RetryCallState) -> float:
 
 
 def read_retry_after(value: str | None) -> float | None:
-    """Seconds from a Retry-After header in either form of RFC 9110, a number or a date; None where it is neither."""
+    """Return the seconds of a Retry-After header in either form of RFC 9110, a number or a date; None if it is
+    neither."""
     if not value:
         return None
     if value.strip().isdecimal():

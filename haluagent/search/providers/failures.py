@@ -1,4 +1,4 @@
-"""What can go wrong between a query and its answer, and the one line that says what to check."""
+"""The failures of a query, each with the one-line message that says what to check."""
 
 import socket
 import ssl
@@ -68,8 +68,11 @@ _ERRORS: dict[Kind, type[SearchError]] = {"quota": QuotaExhausted, "busy": Quota
 
 
 class Failure(Exception):
-    """A request that failed. `detail` is a few words without keys; `retry_after` is what the service asked for, in
-    seconds; `tries` counts the requests made."""
+    """A request that failed.
+
+    `detail` is a few words without keys; `retry_after` is what the service asked for, in seconds; `tries` counts the
+    requests made.
+    """
 
     def __init__(self, kind: Kind, detail: str, retry_after: float | None = None) -> None:
         super().__init__(f"{kind}: {detail}")
@@ -81,8 +84,8 @@ class Failure(Exception):
 
 @dataclass(frozen=True)
 class Service:
-    """How a service is called in messages, and what its user can check: the settings of its address and its key, and
-    what to do where it refuses a request."""
+    """A service's name in messages, and what its user can check: the settings of its address and its key, and what to
+    do if it refuses a request."""
 
     label: str
     address: str | None = None
@@ -90,7 +93,7 @@ class Service:
     refusal: dict[Language, str] | None = None
 
     def explain(self, failure: Failure, language: Language) -> str:
-        """One line for the user and the model: what happened, and what to check."""
+        """Return one line for the user and the model: what happened, and what to check."""
         return _TEXTS[failure.kind][language].format(
             service=self.label,
             detail=failure.detail,
@@ -102,7 +105,7 @@ class Service:
 
     @contextmanager
     def explaining(self, language: Language) -> Iterator[None]:
-        """Turn a Failure inside into the SearchError, QuotaExhausted or SearchTimeout that it is."""
+        """Turn a `Failure` inside into the matching `SearchError`, `QuotaExhausted` or `SearchTimeout`."""
         try:
             yield
         except Failure as failure:
@@ -111,8 +114,10 @@ class Service:
 
 
 def connection_failure(error: BaseException) -> Failure:
-    """Why there was no connection, by what lies under a client's own exception. Its text can hold addresses with keys
-    in them, so only the system's words for the cause are taken over."""
+    """Return the reason that no connection was made, from the causes beneath a client's own exception.
+
+    The exception's text can hold addresses with keys in them, so only the system's words for the cause are used.
+    """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -130,7 +135,7 @@ def connection_failure(error: BaseException) -> Failure:
 
 
 def in_short(text: str, secrets: Iterable[str]) -> str:
-    """What a service says, on one short line and without the secrets that it may repeat."""
+    """Return a service's message on one short line, without the secrets that it may repeat."""
     for secret in secrets:
         text = text.replace(secret, "***")
     return " ".join("".join(c for c in text if c.isprintable() or c.isspace()).split())[:MAX_WORDS]

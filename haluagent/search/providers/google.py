@@ -29,7 +29,7 @@ _PAGES: dict[Language, dict[str, str]] = {
 class GoogleSearch:
     """The search engine with the id `engine`, asked with an API key.
 
-    `endpoint` is the address of the API, where it is not Google's; `timeout` is in seconds per try.
+    `endpoint` is the address of the API, if it is not Google's; `timeout` is in seconds per try.
     """
 
     name = "google"
@@ -43,7 +43,7 @@ class GoogleSearch:
         self.endpoint = f"{endpoint or ''}?cx={engine}"
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        """See `SearchProvider.search`. Only pages in the language are searched; ten results are the most."""
+        """Search for pages in the language; see `SearchProvider.search`. At most ten results."""
         with SERVICE.explaining(language):
             answer = await self._api.call(
                 lambda api: api.cse().list(q=whole(query), cx=self._engine, num=min(count, MOST), **_PAGES[language])

@@ -1,4 +1,4 @@
-"""Google's APIs through its client library: what search and translation have in common."""
+"""Google's APIs through its client library: the common part of search and translation."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from urllib.parse import quote_plus
 from haluagent.search.providers.calls import Calls, read_retry_after
 from haluagent.search.providers.failures import Failure, connection_failure, in_short
 
-CHINESE = "zh-CN"  # how these APIs call Chinese in simplified characters
+CHINESE = "zh-CN"  # these APIs' code for Chinese in simplified characters
 KEY_SETTING = "GOOGLE_API_KEY"
 
 # https://developers.google.com/webmaster-tools/v1/errors lists the reasons that are common to the older APIs.
@@ -24,8 +24,8 @@ _BAD_KEY = {"API_KEY_INVALID", "keyInvalid", "keyExpired", "UNAUTHENTICATED"}
 class GoogleApi:
     """One of Google's APIs, such as `customsearch` `v1`, with an API key.
 
-    The client library is blocking and not safe for threads, so each thread that works for it has a client of its own.
-    `endpoint` is the address of the API, where it is not Google's; `timeout` is in seconds per try.
+    The client library is blocking and not thread-safe, so each thread has a client of its own. `endpoint` is the
+    address of the API, if it is not Google's; `timeout` is in seconds per try.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class GoogleApi:
         self._clients = threading.local()
 
     async def call(self, request: Callable[[Any], Any]) -> dict[str, Any]:
-        """What the request that `request` makes of the client brings. Raises Failure."""
+        """Run the request that `request` makes of the client, and return its answer. Raise `Failure`."""
         return await self._calls.run(lambda: asyncio.to_thread(self._try, request))
 
     def _try(self, request: Callable[[Any], Any]) -> dict[str, Any]:
@@ -56,13 +56,13 @@ class GoogleApi:
             failure = Failure("timeout", f"{self._timeout:g} s")
         except (httplib2.HttpLib2Error, HTTPException, OSError) as error:
             failure = connection_failure(error)
-        except (UnicodeDecodeError, TypeError):  # the library looks into what it has not checked
+        except (UnicodeDecodeError, TypeError):  # the library uses answers that it has not checked
             failure = Failure("answer", "not a JSON object")
         else:
             if isinstance(answer, dict):
                 return answer
             failure = Failure("answer", "not JSON" if isinstance(answer, str) else "not a JSON object")
-        raise failure  # here, and not above: the library's exceptions hold the address, and the key is in it
+        raise failure  # here and not above, because the library's exceptions hold the address with the key
 
     def _client(self) -> Any:
         client = getattr(self._clients, "client", None)
@@ -111,7 +111,7 @@ def _judge(response: Any, content: bytes, key: str) -> Failure:
 
 
 def _read_error(content: bytes) -> tuple[set[str], str]:
-    """The reasons that an error gives, in the older form and in the newer one (https://google.aip.dev/193), and its
+    """Return the reasons that an error gives, in the older or the newer form (https://google.aip.dev/193), and its
     message."""
     try:
         error = json.loads(content)["error"]
@@ -122,8 +122,8 @@ def _read_error(content: bytes) -> tuple[set[str], str]:
 
 
 class _WithoutKeys(logging.Filter):
-    """The library writes the address of each request, with the key in it, into the log for debugging, and what a server
-    says about it as a warning."""
+    """A log filter that hides keys: the library logs the address of each request, with the key in it, for debugging,
+    and a server's comments on it as a warning."""
 
     def __init__(self) -> None:
         super().__init__()

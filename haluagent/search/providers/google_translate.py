@@ -42,8 +42,10 @@ _ERRORS: dict[Kind, type[TranslationError]] = {
 
 
 class GoogleTranslator:
-    """Google Translate with an API key. `endpoint` is the address of the server, where it is not Google's; `timeout`
-    is in seconds per try."""
+    """Google Translate with an API key.
+
+    `endpoint` is the address of the server, if it is not Google's; `timeout` is in seconds per try.
+    """
 
     name = "google"
 
@@ -54,7 +56,10 @@ class GoogleTranslator:
         self._api = GoogleApi("translate", "v2", key, endpoint=address, timeout=timeout, calls=calls or Calls())
 
     async def translate(self, text: str, target: str, source: str | None = None) -> str:
-        """See `Translator.translate`. Raises TranslationError, TranslationQuotaExhausted or TranslationTimeout."""
+        """Translate a text; see `Translator.translate`.
+
+        Raise `TranslationError`, `TranslationQuotaExhausted` or `TranslationTimeout`.
+        """
         if not text.strip():
             return text
         languages = {"target": _code(target)} | ({"source": _code(source)} if source else {})
@@ -69,10 +74,10 @@ class GoogleTranslator:
 
 
 def resolve_translator(name: str = "auto") -> Translator | None:
-    """The translator that the settings name; None where the model is to translate.
+    """Return the translator that the settings name, or None if the model is to translate.
 
-    `google` needs a key, `model` uses none, and `auto` is what HALUAGENT_TRANSLATOR says, or else `google` where there
-    is a key. Raises ConfigError where the name or the key is missing.
+    `google` needs a key, `model` uses none, and `auto` is the value of HALUAGENT_TRANSLATOR, or else `google` if there
+    is a key. Raise `ConfigError` if the name is unknown or the key is missing.
     """
     if name == "auto":
         name = os.environ.get("HALUAGENT_TRANSLATOR") or "auto"

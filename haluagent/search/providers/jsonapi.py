@@ -1,4 +1,4 @@
-"""JSON over HTTP from one service. Messages and exceptions hold neither addresses nor keys."""
+"""JSON over HTTP from one service. Messages and exceptions contain neither addresses nor keys."""
 
 import asyncio
 import json
@@ -23,9 +23,9 @@ _KINDS: dict[int, Kind] = {401: "key", 402: "quota"}
 class JsonApi:
     """The API at `url`: one object per answer.
 
-    `timeout` is in seconds per try. `secrets` are never shown, even where the service repeats them. `judge` may name
-    the Failure that an answer is, from its status and its object (None where it is not JSON); what it leaves is
-    judged by its status alone.
+    `timeout` is in seconds per try. `secrets` are never shown, even if the service repeats them. `judge` may turn an
+    answer into a `Failure`, given its status and its object (None if it is not JSON); otherwise the status alone
+    decides.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class JsonApi:
         judge: Callable[[int, Any], Failure | None] = lambda status, answer: None,
     ) -> None:
         address = httpx.URL(url)
-        self.url = address.copy_with(userinfo=b"")  # the client writes addresses into the log
+        self.url = address.copy_with(userinfo=b"")  # the client logs addresses
         self._login = (address.username, address.password) if address.userinfo else None
         self._calls = calls
         self._headers = {"user-agent": user_agent()} | (headers or {})
@@ -48,7 +48,7 @@ class JsonApi:
         self._judge = judge
 
     def client(self) -> httpx.AsyncClient:
-        """A client for some requests in a row. It belongs to the running event loop, so it is not kept."""
+        """Return a client for a series of requests. It belongs to the running event loop, so it is not kept."""
         return httpx.AsyncClient(
             headers=self._headers,
             auth=self._login,
@@ -58,13 +58,13 @@ class JsonApi:
         )
 
     async def get(self, client: httpx.AsyncClient, **parameters: str | int) -> dict[str, Any]:
-        """The object that a GET with these parameters brings. Raises Failure."""
+        """Send a GET with these parameters and return the object. Raise `Failure`."""
         return await self._calls.run(
             lambda: self._try(client, client.build_request("GET", self.url, params=parameters))
         )
 
     async def post(self, client: httpx.AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
-        """The object that a POST of this one brings. Raises Failure."""
+        """Send a POST with this object and return the answer's. Raise `Failure`."""
         return await self._calls.run(lambda: self._try(client, client.build_request("POST", self.url, json=body)))
 
     async def _try(self, client: httpx.AsyncClient, request: httpx.Request) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class JsonApi:
             failure = connection_failure(error)
         else:
             return self._read(response, data)
-        raise failure  # here, and not above: a client's exception knows the request with its key
+        raise failure  # here and not above, because a client's exception holds the request with its key
 
     def _read(self, response: httpx.Response, data: bytes) -> dict[str, Any]:
         try:
@@ -108,7 +108,7 @@ class JsonApi:
         raise Failure(_KINDS.get(status, "refused"), detail)
 
     def _words(self, answer: Any) -> str:
-        """What the service says about it, if it says so in one of the usual places."""
+        """Return the service's message, if it is in one of the usual places."""
         if isinstance(answer, dict):
             for place in (answer.get("error"), answer):
                 text = place.get("message") or place.get("info") if isinstance(place, dict) else place
@@ -138,7 +138,7 @@ async def _fetch(client: httpx.AsyncClient, request: httpx.Request) -> tuple[htt
 
 
 def service_url(value: str, setting: str) -> httpx.URL:
-    """The address of a service. Raises ConfigError that names the setting where it is no http(s) address."""
+    """Return the address of a service. Raise `ConfigError` that names the setting if it is not an http(s) address."""
     try:
         url = httpx.URL(value.strip())
     except httpx.InvalidURL:
@@ -149,12 +149,12 @@ def service_url(value: str, setting: str) -> httpx.URL:
 
 
 def user_agent(contact: str | None = None) -> str:
-    """How the project calls itself to servers; `contact` is an address of the user, where a service wants one."""
+    """Return the User-Agent for requests; `contact` is an address of the user, for services that want one."""
     name = f"HaluAgent/{version('haluagent')}"
     return f"{name} ({contact})" if contact else name
 
 
 @lru_cache(maxsize=1)
 def tls_context() -> SSLContext:
-    """Loading the certificates takes longer than a request on the same machine, so it is done once."""
+    """Load the certificates once, since that takes longer than a request on the same machine."""
     return httpx.create_ssl_context()

@@ -31,8 +31,8 @@ class MediaWiki:
     """The wiki whose API is at `url`, in which `{language}` stands for `en` or `zh`.
 
     Each result has as `text` the passage of its page that shares most terms with the query, and as `offset` its place
-    in the page's plain text. `contact` goes into the User-Agent, as Wikimedia asks of programs; `timeout` is in
-    seconds per try.
+    in the page's plain text. `contact` goes into the User-Agent, as Wikimedia asks of programs; `timeout` is in seconds
+    per try.
     """
 
     name = "mediawiki"
@@ -46,7 +46,7 @@ class MediaWiki:
         timeout: float = 10.0,
         calls: Calls | None = None,
     ) -> None:
-        """Raises ConfigError where `url` is no http(s) address."""
+        """Check the address. Raise `ConfigError` if `url` is not an http(s) address."""
         service_url(url.replace("{language}", "en"), "HALUAGENT_MEDIAWIKI_URL")
         self.endpoint = url
         self._contact = contact
@@ -54,7 +54,10 @@ class MediaWiki:
         self._calls = calls or Calls()
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        """See `SearchProvider.search`. Where a page's text cannot be had, its result has only the snippet."""
+        """Search the wiki; see `SearchProvider.search`.
+
+        A result whose page text cannot be fetched has only the snippet.
+        """
         api = JsonApi(
             self.endpoint.replace("{language}", language),
             self._calls,
@@ -74,7 +77,7 @@ class MediaWiki:
 async def _with_text(
     api: JsonApi, client: httpx.AsyncClient, hits: list[dict[str, Any]], query: str, language: Language
 ) -> list[SearchResult]:
-    """One page after another: whole texts come one at a time, and Wikimedia wants no parallel requests."""
+    """Fetch the pages one after another: whole texts come one at a time, and Wikimedia wants no parallel requests."""
     results: list[SearchResult] = []
     silent = False
     for hit in hits:
@@ -82,7 +85,7 @@ async def _with_text(
         if not silent:
             try:
                 page = await _read_page(api, client, hit["pageid"], language)
-            except Failure:  # a wiki that stopped to answer is not asked for the rest
+            except Failure:  # a wiki that stopped answering is not asked for the rest
                 silent = True
         results.append(await asyncio.to_thread(_result, api, hit, page, query))  # a long page takes a while
     return results
@@ -128,7 +131,10 @@ def _read_hits(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _judge(status: int, answer: Any) -> Failure | None:
-    """MediaWiki answers its own errors with 200. https://www.mediawiki.org/wiki/API:Errors_and_warnings"""
+    """Return the failure in an answer, since MediaWiki reports its own errors with status 200.
+
+    https://www.mediawiki.org/wiki/API:Errors_and_warnings
+    """
     error = answer.get("error") if isinstance(answer, dict) else None
     if status != 200 or not isinstance(error, dict):
         return None

@@ -1,4 +1,4 @@
-"""What search services send, as results in plain text."""
+"""Converting what search services send into results of plain text."""
 
 import html
 import re
@@ -11,21 +11,21 @@ _TAG = re.compile(r"</?[a-zA-Z][^<>]*>|<!--.*?-->", re.DOTALL)
 
 
 def whole(text: str) -> str:
-    """The text with half characters (lone surrogates), which no file and no request can hold, replaced."""
+    """Return the text with lone surrogates replaced, which neither a file nor a request can hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def plain(markup: Any) -> str:
-    """One line without HTML tags and entities; empty where it is not a text."""
+    """Return markup as one line without HTML tags and entities; empty if it is not a string."""
     if not isinstance(markup, str):
         return ""
     return " ".join(whole(html.unescape(_TAG.sub("", markup))).split())
 
 
 def read_hits(items: Any, *, title: str, url: str, snippet: str) -> list[SearchResult]:
-    """Results from a list of objects with these keys; what has no web address is left out.
+    """Return results from a list of objects with these keys, leaving out those without a web address.
 
-    Raises Failure where it is no list, or a list in which nothing can be read.
+    Raise `Failure` if it is not a list, or nothing in the list can be read.
     """
     if not isinstance(items, list):
         raise Failure("answer", "no list of results")

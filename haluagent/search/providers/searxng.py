@@ -1,4 +1,4 @@
-"""SearXNG: a metasearch engine on a server of one's own. https://docs.searxng.org/dev/search_api.html"""
+"""SearXNG: a self-hosted metasearch engine. https://docs.searxng.org/dev/search_api.html"""
 
 from typing import Any
 
@@ -26,14 +26,17 @@ class SearXNG:
     gives_text = False
 
     def __init__(self, url: str, *, timeout: float = 10.0, calls: Calls | None = None) -> None:
-        """Raises ConfigError where `url` is no http(s) address."""
+        """Check the address. Raise `ConfigError` if `url` is not an http(s) address."""
         base = service_url(url, "HALUAGENT_SEARXNG_URL")
         path = base.path.rstrip("/").removesuffix("/search")
         self._api = JsonApi(str(base.copy_with(path=f"{path}/search", query=None)), calls or Calls(), timeout=timeout)
         self.endpoint = str(self._api.url)
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        """See `SearchProvider.search`. An answer without results from engines that failed is a SearchError."""
+        """Search with the server; see `SearchProvider.search`.
+
+        Raise `SearchError` if engines failed and there are no results.
+        """
         with SERVICE.explaining(language):
             async with self._api.client() as client:
                 answer = await self._api.get(client, q=whole(query), format="json", language=language)
@@ -44,6 +47,6 @@ class SearXNG:
 
 
 def _silent_engines(engines: Any) -> str:
-    """The engines that did not answer, with why: pairs such as `["google", "timeout"]`."""
+    """Return the engines that did not answer, with reasons, from pairs such as `["google", "timeout"]`."""
     pairs = [pair for pair in engines if isinstance(pair, list)] if isinstance(engines, list) else []
     return "; ".join(" ".join(map(plain, pair)) for pair in pairs[:5])

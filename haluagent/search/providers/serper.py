@@ -27,7 +27,7 @@ class Serper:
         self.endpoint = url
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        """See `SearchProvider.search`. The answer's language and country follow `language`."""
+        """Search with Google; see `SearchProvider.search`. The results' language and country follow `language`."""
         with SERVICE.explaining(language):
             async with self._api.client() as client:
                 answer = await self._api.post(client, {"q": whole(query), "num": count} | _PAGES[language])
