@@ -1,1 +1,1 @@
-"""Claims of a response checked against references, after RefChecker (Hu et al. 2023)."""
+"""Checking the claims of a response against references, after RefChecker (Hu et al. 2023)."""

@@ -13,15 +13,17 @@ from haluagent.types import Sentence, ToolCall, ToolResult
 
 
 async def decide(registry: Registry, context: ToolContext, claim: Sentence) -> tuple[str, ToolResult] | None:
-    """The first specific tool that decides a claim, and what it says; None where none does. A tool is only called where
-    that takes no turn of the model: with the one call that is obvious, or with nothing but the claim. One that fails decides
-    nothing."""
+    """Return the first specific tool that decides a claim, and its result; None if no tool does.
+
+    A tool is called only if that takes no turn of the model: with the one obvious call, or with nothing but the claim.
+    A tool that fails decides nothing.
+    """
     calls = await asyncio.to_thread(_calls, registry, context, claim)
     for call in calls:
         try:
             result = await registry.call(call, context)
         except (ToolError, FormatError, ModelError, BudgetExceeded):
-            continue  # the passages are asked
+            continue  # the passages will decide
         if result.label in ("supported", "contradicted"):
             return call.name, result
     return None
@@ -37,8 +39,11 @@ def _calls(registry: Registry, context: ToolContext, claim: Sentence) -> list[To
 
 
 def _is_about(registry: Registry, item: Tool, context: ToolContext, claim: Sentence) -> bool:
-    """What a tool says of the response as a whole (its length, its code) is not said of one claim in it, unless that
-    claim states the length that the question asks for."""
+    """Return whether a tool's finding concerns the claim itself.
+
+    A finding about the whole response (its length, its code) says nothing about one claim in it, unless that claim
+    states the length that the question asks for.
+    """
     if not registry.fits(item, context, context.sentence(0)):
         return True
     stated, asked = length_requirement(claim.text), length_requirement(context.question)
@@ -48,6 +53,6 @@ def _is_about(registry: Registry, item: Tool, context: ToolContext, claim: Sente
 
 
 def _pointing(item: Tool, claim: Sentence) -> ToolCall | None:
-    """The call that names the claim and nothing else, where that is enough."""
+    """Return the call that names only the claim, if the tool needs nothing else."""
     needed = [name for name, one in item.parameters.items() if one.default is inspect.Parameter.empty]
     return ToolCall(name=item.name, arguments={"sentence": claim.name}) if needed == ["sentence"] else None

@@ -1,8 +1,8 @@
-"""The claims of a response checked against passages, after RefChecker (Hu et al. 2023): labels, their places, a verdict.
+"""The claims of a response checked against passages, after RefChecker (Hu et al. 2023): labels, citations, a verdict.
 
-Tools come first: arithmetic and dates go to the tool that computes them. What it finds wrong is a Contradiction, and no
-passage is asked. What it finds right is an Entailment, unless a passage surely contradicts it. Such a label cites no passage
-where none says the same. Every other claim goes to the checker, passage by passage.
+Tools come first: arithmetic and dates go to the tool that computes them. A claim that a tool finds wrong is a
+Contradiction, and no passage is asked. One that it finds right is an Entailment, unless a passage surely contradicts
+it; it cites a passage only if that says the same. Every other claim goes to the checker, passage by passage.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ CheckerName = Literal["choice", "joint", "nli"]
 
 
 def make_checker(checker: str | Checker, nli_model: str | None = None) -> Checker:
-    """The checker of a name; `nli` needs a model. Raises ConfigError for an unknown name."""
+    """Return the checker of that name; `nli` needs a model. Raise `ConfigError` for an unknown name."""
     if not isinstance(checker, str):
         return checker
     if checker == "nli":
@@ -58,7 +58,7 @@ def check_claims(
     language: str = "auto",
     tools: bool = True,
 ) -> ClaimReport:
-    """`acheck_claims` for synchronous code."""
+    """Check the claims of a response synchronously; see `acheck_claims`."""
     return agent.wait_for(
         acheck_claims(
             agent,
@@ -90,16 +90,17 @@ async def acheck_claims(
     of_results: bool = False,
     base_rate: float = 0.5,
 ) -> ClaimReport:
-    """The report on the claims of a response: given ones, or those that `extract` finds in it.
+    """Check the claims of a response, given ones or those that `extract` finds, and return the report.
 
-    `reference` is one document (accurate context), several passages (noisy context: any Entailment, else any Contradiction,
-    else Neutral), or None (zero context: passages are searched for). Prompts are in the language of the response, whatever
-    that of the passages is. `tools=False` leaves every claim to the checker. `of_results` says that the passages are what the
-    tools of an agent's run returned, `base_rate` what share of such claims is right, in (0, 1).
+    `reference` is one document (accurate context), several passages (noisy context: any Entailment, else any
+    Contradiction, else Neutral), or None (zero context: passages are searched for). Prompts are in the language of the
+    response, whatever the language of the passages. `tools=False` leaves every claim to the checker. `of_results` says
+    that the passages are the tool results of an agent's run; `base_rate`, in (0, 1), is the expected share of right
+    claims.
 
-    A claim that could not be checked has no label, and then the response has no verdict: `error` says why. Raises
-    ConfigError for an empty response or reference, an unknown option, or zero context without a search; ModelError where
-    the claims could not be extracted or the endpoint is gone.
+    A claim that could not be checked has no label, and then the response has no verdict: `error` says why. Raise
+    `ConfigError` for an empty response or reference, an unknown option, or zero context without a search; `ModelError`
+    if the claims could not be extracted or the endpoint is gone.
     """
     began = time.monotonic()
     judge = make_checker(checker)
@@ -150,7 +151,7 @@ async def acheck_claims(
 def _context(
     agent: HaluAgent, question: str, response: str, language: Language, claims: Sequence[Claim], model: Meter
 ) -> ToolContext:
-    """What tools and checkers may know: each claim is a sentence."""
+    """Return the context for tools and checkers, in which each claim is a sentence."""
     return ToolContext(
         question=question,
         response=response,
@@ -170,7 +171,8 @@ async def _check(
     budget: Budget,
     tools: bool,
 ) -> tuple[list[CheckedClaim], tuple[str, ...], float]:
-    """The claims with their labels, the passages that they were compared with, and the share of these that was read."""
+    """Return the claims with their labels, the passages they were compared with, and the share of these that was
+    read."""
     if not claims:
         return [], passages or (), 1.0
     if passages is not None:

@@ -1,4 +1,4 @@
-"""What every checker of claims is given, and what it gives back."""
+"""The interface of the claim checkers: the work they are given, and the findings they return."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -19,8 +19,11 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Finding:
-    """What one passage says of a claim. `probability` in [0, 1] is that of the label, where the checker has one; `read` are
-    the spans of the passage that were looked at. Without a label `error` says why."""
+    """A passage's verdict on a claim.
+
+    `probability` in [0, 1] is that of the label, if the checker gives one; `read` holds the spans of the passage that
+    were looked at. If there is no label, `error` says why.
+    """
 
     label: Relation | None
     probability: float | None = None
@@ -30,7 +33,10 @@ class Finding:
 
 
 async def together(parts: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
-    """What all of them return. The first error of this package ends the others, and is raised."""
+    """Run all of them concurrently and return their results.
+
+    The first error of this package cancels the others and is raised.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(part) for part in parts]
@@ -41,7 +47,10 @@ async def together(parts: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
 
 @dataclass(frozen=True)
 class Work:
-    """The claims of one response to check: `context.sentences`, against `passages`. `gate` bounds the calls at a time."""
+    """The claims of one response (`context.sentences`) to check against `passages`.
+
+    `gate` bounds the concurrent calls.
+    """
 
     agent: HaluAgent
     context: ToolContext
@@ -50,8 +59,8 @@ class Work:
     gate: asyncio.Semaphore
 
     async def each(self, run: Callable[[T], Awaitable[R]], items: Sequence[T]) -> list[R]:
-        """`run` for every item: the first alone, so that the others find the passage in the engine's prefix cache, then
-        those together."""
+        """Apply `run` to every item and return the results: the first item alone, so that the others find the passage
+        in the engine's prefix cache, then those together."""
 
         async def one(item: T) -> R:
             async with self.gate:
@@ -60,8 +69,10 @@ class Work:
         return [await one(item) for item in items[:1]] + await together([one(item) for item in items[1:]])
 
     async def attempt(self, check: Awaitable[Finding]) -> Finding:
-        """What a check finds; where the model or a tool failed, or a limit was reached, a finding without a label. Raises
-        ModelError where the endpoint no longer answers at all: that is no fault of the claim."""
+        """Await a check; if the model or a tool fails, or a limit is reached, return a finding without a label.
+
+        Raise `ModelError` if the endpoint no longer answers at all, which is no fault of the claim.
+        """
         try:
             async with asyncio.timeout(self.budget.seconds_left()):
                 return await check
@@ -76,13 +87,17 @@ class Work:
 
 
 class Checker(Protocol):
-    """Something that labels claims. `name` is what the report says of who decided; `asks_model` is whether the agent's model
-    has to be up."""
+    """A checker that labels claims.
+
+    `name` is shown in the report; `asks_model` says whether it needs the agent's model.
+    """
 
     name: str
     asks_model: bool
 
     async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
-        """A finding for each claim, in their order, from the passage of that number alone. Raises ConfigError where
-        something has to be set up first, and ModelError where the endpoint is gone."""
+        """Return a finding for each claim, in order, from the passage of that number alone.
+
+        Raise `ConfigError` if something has to be set up first, `ModelError` if the endpoint is gone.
+        """
         ...

@@ -1,7 +1,7 @@
-"""The checker `choice`: a claim against a passage by the calibrated scored choice that the tool `match` makes.
+"""The checker `choice`: a claim against a passage by the same calibrated scored choice as the tool `match`.
 
 A passage that supports a claim makes it an Entailment. One that does not may say something else, or nothing: it is a
-Contradiction only where the model also holds that the passage says enough to decide it.
+Contradiction only if the model also finds that the passage says enough to decide it.
 """
 
 import asyncio
@@ -21,9 +21,12 @@ from haluagent.types import Language, Sentence
 
 
 class ChoiceChecker:
-    """Two to six scored choices a claim and passage: two for each of at most three windows, and two more where none of them
-    supports it. The probability of an Entailment is that the passage supports the claim, that of both others that it does
-    not; the two are told apart by a threshold."""
+    """A checker that makes two to six scored choices per claim and passage.
+
+    There are two for each of at most three windows, and two more if no window supports the claim. The probability of an
+    Entailment is that the passage supports the claim; that of both other labels is that it does not. A threshold tells
+    those two apart.
+    """
 
     name = "choice"
     asks_model = True
@@ -36,7 +39,10 @@ class ChoiceChecker:
 
 
 async def check_one(work: Work, passage: int, claim: Sentence) -> Finding:
-    """One claim against one passage. A passage with nothing to read, or with nothing but orders to its reader, is Neutral."""
+    """Check one claim against one passage.
+
+    A passage with nothing but white space or orders to its reader is Neutral.
+    """
     text = work.passages[passage]
     if not (await asyncio.to_thread(read_without_orders, text)).strip():  # a long one takes seconds
         return Finding("Neutral", read=((0, len(text)),))
@@ -52,16 +58,19 @@ async def check_one(work: Work, passage: int, claim: Sentence) -> Finding:
 
 
 def _speaks_against(found: Comparison, language: Language) -> bool:
-    """Texts in the same language that share no word are about different things; those in two languages need not be."""
+    """Return whether a passage may contradict the claim rather than be about something else.
+
+    Texts in the same language that share no word are about different things; those in two languages need not be.
+    """
     if found.label == "contradicted":
         return True
     return found.absent and written_in(found.readable) != language
 
 
 async def _says_enough(context: ToolContext, claim: Sentence, found: Comparison) -> bool:
-    """Whether the window decides the claim, or the question that it answers."""
+    """Return whether the window says enough to decide the claim, or the question that it answers."""
     wording = "answer" if wording_of(context) == "answer" else "statement"
     odds = await mentions(context, None if wording == "answer" else claim, found.readable[slice(*found.place)])
     scored = found.reading is None or found.reading.judged.calibrated
-    # Without log-probabilities two answers that do not agree have odds of 0: they say nothing.
+    # Without log-probabilities, two answers that disagree have odds of 0, which says nothing.
     return odds >= calibration_of(context.model).mentions[f"{wording}:{context.language}"] and (scored or odds > 0)

@@ -1,7 +1,7 @@
-"""Sentences that claim nothing, told by their form. The rule is small on purpose: what it does not know is a claim.
+"""Sentences that claim nothing, recognised by their form. The rule is deliberately small: anything else is a claim.
 
-Left out are a question, a heading, an announcement ("The reasons are:"), a courtesy ("I hope this helps."), and that the
-writer does not know ("I don't know who wrote it.", "我不知道。"), each where that is the whole sentence. A response that
+Left out are a question, a heading, an announcement ("The reasons are:"), a courtesy ("I hope this helps."), and an
+admission of not knowing ("I don't know who wrote it.", "我不知道。"), each only if it is the whole sentence. A response that
 repeats the question claims nothing either. A response of such sentences alone makes no claim: it abstains.
 """
 
@@ -26,7 +26,7 @@ _COURTESY = re.compile(
     """,
     re.VERBOSE,
 )
-# These may answer a question that asks for yes or no: they are courtesies only before something else.
+# These may answer a yes-or-no question, so they are courtesies only before something else.
 _OPENING = re.compile(r"sure|certainly|of course|okay|ok|当然|当然可以|好的|没问题")
 _SORRY = r"(?:(?:(?:i'm|i\ am|we're|we\ are)\ )?(?:very\ |so\ )?(?:sorry|afraid)|unfortunately)?,?\ ?(?:but\ )?"
 _NOT_KNOWING = re.compile(
@@ -45,7 +45,7 @@ _HEADING = re.compile(r"[\s>]*#{1,6}\s+[*_]*")
 
 
 def claiming(response: str, question: str = "") -> tuple[Sentence, ...]:
-    """The sentences of a response that claim something, with the indexes that `segment.split` gives them."""
+    """Return the sentences of a response that claim something, with the indexes that `segment.split` gives them."""
     sentences = split(response)
     if question.strip() and _plain(response) == _plain(question):
         return ()

@@ -1,4 +1,4 @@
-"""The claims that a response makes, in one of three forms."""
+"""Extraction of a response's claims, in one of three formats."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,8 +15,10 @@ from haluagent.types import Record, Sentence, Usage
 
 
 class Extraction(Record):
-    """The claims of a response, in its order: none where it abstains. `error` says what could not be taken apart; it stands
-    among the claims as a whole sentence."""
+    """The claims of a response, in order; none if it abstains.
+
+    `error` says which sentences could not be decomposed; they are kept among the claims as whole sentences.
+    """
 
     claims: tuple[Claim, ...]
     usage: Usage = Usage()
@@ -26,11 +28,11 @@ class Extraction(Record):
 async def extract(
     agent: HaluAgent, response: str, question: str = "", *, format: Format = "sentence", language: str = "auto"
 ) -> Extraction:
-    """The claims of a response, each with its sentence and its place.
+    """Extract the claims of a response, each with its sentence and its place.
 
-    `sentence` and `subsentence` (the clauses of each sentence) are cut by rule and ask no model; `triplet` is one call for
-    about six sentences. Sentences that claim nothing are left out: see `claimless`. Raises ConfigError for an empty response
-    or an unknown format or language, ModelError where the endpoint failed.
+    `sentence` and `subsentence` (the clauses of each sentence) are cut by rule without a model; `triplet` takes one
+    call for about six sentences. Sentences that claim nothing are left out: see `claimless`. Raise `ConfigError` for an
+    empty response or an unknown format or language, `ModelError` if the endpoint fails.
     """
     if format not in get_args(Format):
         raise ConfigError(f"claim format {format!r} is not known: use {', '.join(get_args(Format))}")

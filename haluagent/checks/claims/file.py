@@ -1,14 +1,14 @@
-"""RefChecker's files: a list of items in JSON, each with a response, and what is found added to it.
+"""RefChecker's files: a JSON list of items, each with a response, to which the findings are added.
 
-An item has `response`, and may have `question`, `reference` (a text or a list of passages) and `claims` or `triplets`. A claim
-is a text or [head, relation, tail], as RefChecker's command line writes them, or an object with `content` as its classes do. All
-other fields are handed through. Added are
+An item has `response`, and may have `question`, `reference` (a text or a list of passages) and `claims` or `triplets`.
+A claim is a text or [head, relation, tail], as RefChecker's command line writes them, or an object with `content`, as
+its classes do. All other fields are passed through. These are added:
 
-- `claims`, and `triplets` where all of them are triplets (RefChecker 0.2 reads the first, 0.1 the second)
+- `claims`, and `triplets` if all of them are triplets (RefChecker 0.2 reads the first, 0.1 the second)
 - `ys`, a label for each claim, and `Y`, that of the response: with the aggregator `soft` the share of each label
-- `reference`, where it was retrieved
+- `reference`, if it was retrieved
 - `haluagent`: places, citations, probabilities and cost
-- `error`, in place of `ys` and `Y`, where the item could not be checked.
+- `error`, in place of `ys` and `Y`, if the item could not be checked.
 """
 
 import json
@@ -28,7 +28,7 @@ _FOUND = ("ys", "Y", "error", "haluagent")
 
 
 class Item(Record):
-    """An item of a file: `number` counts from 1, `fields` is what was read. `claims` is None where it has none."""
+    """An item of a file. `number` counts from 1; `fields` holds the item as read; `claims` is None if it has none."""
 
     number: int
     fields: dict[str, Any]
@@ -39,12 +39,12 @@ class Item(Record):
 
 
 def read(path: Path) -> list[Item]:
-    """The items of a file: a JSON list, or one object a line. Raises ConfigError that names the item which is none."""
+    """Read the items of a file: a JSON list, or one object per line. Raise `ConfigError` that names an invalid item."""
     return [parse(fields, number) for number, fields in enumerate(objects(path), start=1)]
 
 
 def objects(path: Path) -> list[Any]:
-    """What a file holds, as it was read."""
+    """Read the JSON values of a file, unchecked. Raise `ConfigError` if it cannot be read or is not JSON."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -73,7 +73,7 @@ def _objects(text: str, path: Path) -> list[Any]:
 
 
 def parse(fields: Any, number: int) -> Item:
-    """An item as it was read. Raises ConfigError with one line that says what is wrong with it."""
+    """Parse an item. Raise `ConfigError` with one line that says what is wrong with it."""
     if not isinstance(fields, dict):
         raise ConfigError(f"item {number} is not an object: an item is {{response, question?, reference?, claims?}}")
     if "response" not in fields:
@@ -131,7 +131,7 @@ def _content(claim: Any, where: str) -> Content:
 
 
 def with_claims(item: Item, extraction: Extraction) -> dict[str, Any]:
-    """The item with the claims of its response."""
+    """Return the item with the claims of its response."""
     own = {"claims": [_place(claim) for claim in extraction.claims], "error": extraction.error}
     return {
         **_without(item, *_FOUND, "claims", "triplets"),
@@ -141,9 +141,9 @@ def with_claims(item: Item, extraction: Extraction) -> dict[str, Any]:
 
 
 def with_report(item: Item, report: ClaimReport) -> dict[str, Any]:
-    """The item with its labels; with an error, and without `ys` and `Y`, where a claim has none."""
+    """Return the item with its labels; if a claim has none, with an error and without `ys` and `Y`."""
     fields = _without(item, *_FOUND)
-    if item.claims is None:  # they were extracted: what the item had was of another run
+    if item.claims is None:  # they were extracted, so the item's own are from another run
         fields = _without(item, *_FOUND, "claims", "triplets")
         fields |= _contents([checked.claim for checked in report.claims])
     if item.reference is None:
@@ -160,12 +160,12 @@ def with_report(item: Item, report: ClaimReport) -> dict[str, Any]:
 
 
 def with_error(item: Item, error: str) -> dict[str, Any]:
-    """The item that could not be checked."""
+    """Return an item that could not be checked, with the error."""
     return {**_without(item, *_FOUND), "error": error}
 
 
 def write(path: Path, items: Sequence[dict[str, Any]]) -> None:
-    """Write a list of items, whole or not at all. Raises ConfigError where the file cannot be written."""
+    """Write a list of items, whole or not at all. Raise `ConfigError` if the file cannot be written."""
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
         unfinished.write_text(json.dumps(items, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
@@ -175,8 +175,10 @@ def write(path: Path, items: Sequence[dict[str, Any]]) -> None:
 
 
 def summary(items: Sequence[dict[str, Any]]) -> str:
-    """One line about the items of an output: how often each label is given, averaged over the responses, and how many
-    responses abstain (RefChecker's evaluation metric)."""
+    """Return one line about the items of an output (RefChecker's evaluation metric).
+
+    It gives the share of each label, averaged over the responses, and that of responses that abstain.
+    """
     done = [item for item in items if "error" not in item]
     labels = [item["ys"] for item in done if "ys" in item]
     if not labels:

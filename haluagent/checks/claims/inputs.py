@@ -1,4 +1,4 @@
-"""What is given to a check, made sure of: the passages of a reference, and claims."""
+"""Validation of a check's inputs: the passages of a reference, and claims."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,10 @@ from haluagent.types import Sentence
 
 
 def given_passages(reference: str | Sequence[str]) -> tuple[str, ...]:
-    """The passages of a reference, as they are: blank ones keep their number. Raises ConfigError where all are blank."""
+    """Return the passages of a reference, unchanged; blank ones keep their number.
+
+    Raise `ConfigError` if all are blank.
+    """
     passages = (reference,) if isinstance(reference, str) else tuple(reference)
     if not all(isinstance(passage, str) for passage in passages):
         raise ConfigError("a reference is a text or a list of texts")
@@ -21,8 +24,10 @@ def given_passages(reference: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def given_claims(claims: Sequence[Claim | str | Sequence[str]], response: str) -> tuple[Claim, ...]:
-    """The claims, each with its place in the response where its words stand there. Raises ConfigError for one that is blank,
-    or neither a text nor a triplet."""
+    """Return the claims, each with its place in the response if its words occur there.
+
+    Raise `ConfigError` for a claim that is blank, or neither a text nor a triplet.
+    """
     sentences = split(response)
     return tuple(_claim(item, number, response, sentences) for number, item in enumerate(claims, 1))
 
@@ -43,7 +48,8 @@ def _claim(item: Claim | str | Sequence[str], number: int, response: str, senten
 
 
 def _placed(claim: Claim, response: str, sentences: Sequence[Sentence]) -> Claim:
-    """The claim with its place: where it stands word for word, else the part of a sentence that has all of its words."""
+    """Return the claim with its place: where it occurs verbatim, else the part of a sentence that has all of its
+    words."""
     start = response.find(claim.text)
     if start >= 0:
         index = next((one.index for one in sentences if one.span[0] <= start < one.span[1]), None)

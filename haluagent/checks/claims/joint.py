@@ -1,7 +1,7 @@
-"""The checker `joint`: several claims compared with a passage in one call, one letter for each, read by number.
+"""The checker `joint`: several claims compared with a passage in one call, which gives a letter for each number.
 
-A claim that the model leaves out, answers twice in two ways or cannot be read for is asked again alone, with `choice`. It
-is never taken for Neutral.
+A claim that the model leaves out, answers in two ways or answers illegibly is asked again alone, with `choice`. It is
+never taken for Neutral.
 """
 
 import asyncio
@@ -33,8 +33,11 @@ _LETTER = re.compile(r"(?<![A-Za-z0-9])[ABC](?![A-Za-z0-9])")
 
 
 class JointChecker:
-    """One call for up to eight claims and a window of a passage; of a long passage the three windows that share most words
-    with a claim are read for it. No probabilities: a letter in a list has none that means anything."""
+    """A checker that makes one call for up to eight claims and a window of a passage.
+
+    Of a long passage, the three windows that share most words with a claim are read for it. It gives no probabilities,
+    because that of a letter in a list means nothing.
+    """
 
     name = "joint"
     asks_model = True
@@ -44,7 +47,7 @@ class JointChecker:
         readable = await asyncio.to_thread(read_without_orders, text)
         if not readable.strip():
             return [Finding("Neutral", read=((0, len(text)),)) for _ in claims]
-        found: dict[int, Finding] = {}  # by the place of a claim in `claims`
+        found: dict[int, Finding] = {}  # by the claim's index in `claims`
         wanted: dict[Span, list[int]] = defaultdict(list)
         for at, claim in enumerate(claims):
             if place := quoted(claim.text, text):
@@ -87,7 +90,7 @@ def _groups(numbers: list[int]) -> list[list[int]]:
 
 
 async def _ask(work: Work, window: str, claims: Sequence[Sentence]) -> dict[int, Relation]:
-    """The labels that the model gives, by place in `claims`; empty where the call failed."""
+    """Return the model's labels by index in `claims`; empty if the call failed."""
     model = work.context.model
     shown = [" ".join(clip(claim.claim, CLAIM_TOKENS, model.count_tokens)[0].split()) for claim in claims]
     messages = conversation("joint", work.context.language, evidence=window, claims=shown)
@@ -97,19 +100,21 @@ async def _ask(work: Work, window: str, claims: Sequence[Sentence]) -> dict[int,
                 messages, grammar=grammar(len(claims)), max_tokens=LINE_TOKENS * (len(claims) + 1)
             )
     except (ModelError, BudgetExceeded, TimeoutError):
-        return {}  # asked alone, they say what is wrong
+        return {}  # asked again one by one, the claims will report the error
     return {number - 1: label for number, label in parse(answer.text, len(claims)).items()}
 
 
 def grammar(count: int) -> str:
-    """GBNF for `1: A` to `count: C`, a line each."""
+    """Return the GBNF for `1: A` to `count: C`, a line each."""
     lines = ' "\\n" '.join(f'"{number}: " letter' for number in range(1, count + 1))
     return f"root ::= {lines}\nletter ::= [ABC]"
 
 
 def parse(text: str, count: int) -> dict[int, Relation]:
-    """The labels in what a model wrote, by the numbers 1 to `count`, tolerant of what stands around them. A number that has
-    no letter, or two different ones, is left out."""
+    """Return the labels in the model's text, by the numbers 1 to `count`, ignoring other text around them.
+
+    A number without a letter, or with two different ones, is left out.
+    """
     marks = list(_NUMBER.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     said: dict[int, set[str]] = defaultdict(set)

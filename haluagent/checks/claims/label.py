@@ -1,4 +1,4 @@
-"""Labels for claims: what a tool decides, then what a checker finds in the passages, merged."""
+"""Labelling claims: first by tools, then by a checker's findings in the passages, merged."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,8 +15,10 @@ from haluagent.types import Span, ToolResult
 async def label(
     work: Work, claims: Sequence[Claim], wanted: Sequence[Sequence[int]], judge: Checker, *, tools: bool
 ) -> tuple[list[CheckedClaim], float]:
-    """The claims with their labels, and the share in [0, 1] of the passages' characters that was read. `wanted` are the
-    numbers of the passages to read for each claim. Raises as `Checker.check` does."""
+    """Return the claims with their labels, and the share in [0, 1] of the passages' characters that was read.
+
+    `wanted` holds the numbers of the passages to read for each claim. Raise as `Checker.check` does.
+    """
     sentences = work.context.sentences
     decided = {
         at: found
@@ -24,7 +26,7 @@ async def label(
         if (found := await decide(work.agent.registry, work.context, claim)) is not None
     }
     open_ones = [at for at in range(len(claims)) if at not in decided or decided[at][1].label == "supported"]
-    gate = asyncio.Semaphore(work.agent.concurrency)  # few passages at a time: their prefixes share a cache
+    gate = asyncio.Semaphore(work.agent.concurrency)  # few passages at a time, because their prefixes share a cache
 
     async def read(number: int) -> dict[int, Finding]:
         about = [at for at in open_ones if number in wanted[at]]
@@ -42,9 +44,12 @@ async def label(
 def _labelled(
     claim: Claim, findings: Sequence[Finding], checker: str, decided: tuple[str, ToolResult] | None
 ) -> CheckedClaim:
-    """A claim that a tool finds wrong is a Contradiction. One that it finds right must also not go against a passage, as
+    """Return a claim with its label from a tool and the passages.
+
+    A claim that a tool finds wrong is a Contradiction. One that it finds right must also not contradict a passage, as
     when the agent reflects: a sum may be right and not be the one that the passage reports. Only a checker that gives
-    probabilities can be that sure."""
+    probabilities can be that sure.
+    """
     if decided is None:
         return merge(claim, findings, checker)
     tool, result = decided

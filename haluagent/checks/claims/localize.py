@@ -1,25 +1,25 @@
-"""The place in a passage that decides a claim, by offsets into the passage as it was given."""
+"""Finding the place in a passage that decides a claim, as offsets into the passage as given."""
 
 from haluagent.checks.claims.records import Citation
 from haluagent.judging.passages import passage
 from haluagent.text.segment import split
 from haluagent.types import Span
 
-MARGIN = 300  # characters: how far a sentence may reach out of a window
+MARGIN = 300  # characters that a sentence may extend beyond a window
 
 
 def cite(passages: tuple[str, ...], number: int, readable: str, window: Span, query: str) -> Citation:
-    """The sentence in `window` of a passage, or reaching into it, that shares most words with the query.
+    """Return the sentence in or reaching into `window` of a passage that shares most words with the query.
 
-    It is looked for in the passage without orders (`readable`, which has the same offsets): what tells the reader how to
-    judge is no evidence. `passages[citation.passage][start:end] == citation.text` always holds.
+    The search is in `readable`, the passage without orders and with the same offsets, because orders to a reader are no
+    evidence. `passages[citation.passage][start:end] == citation.text` always holds.
     """
     start, end = passage(readable, _whole_sentences(readable, window), query)
     return Citation(passage=number, span=(start, end), text=passages[number][start:end])
 
 
 def _whole_sentences(text: str, window: Span) -> Span:
-    """The window with the rest of the sentences that it cuts."""
+    """Return the window, extended to whole sentences."""
     start = max(0, window[0] - MARGIN)
     places = [(start + one.span[0], start + one.span[1]) for one in split(text[start : window[1] + MARGIN])]
     inside = [place for place in places if place[0] < window[1] and place[1] > window[0]]

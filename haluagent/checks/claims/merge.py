@@ -1,21 +1,21 @@
-"""From what passages say of a claim to its label, and from the labels of claims to the verdict on a response."""
+"""Merging the findings of passages into a claim's label, and the labels of claims into the verdict on a response."""
 
 from collections.abc import Sequence
 
 from haluagent.checks.claims.checkers import Finding
 from haluagent.checks.claims.records import RELATIONS, Aggregator, CheckedClaim, Claim, Relation, Verdict
 
-# Where passages, or as many claims on either side, disagree.
+# The order of precedence where passages disagree, and where equally many claims stand on either side.
 MERGED: tuple[Relation, ...] = ("Entailment", "Contradiction", "Neutral")
 _WORST: tuple[Relation, ...] = ("Contradiction", "Neutral", "Entailment")
 
 
 def merge(claim: Claim, findings: Sequence[Finding], checker: str) -> CheckedClaim:
-    """A claim with the label of all its passages: any Entailment, else any Contradiction, else Neutral. It cites every
-    passage that says so, and has the greatest of their probabilities.
+    """Return a claim with the label of all its passages: any Entailment, else any Contradiction, else Neutral.
 
-    An Entailment stands whatever else failed. Otherwise a passage that could not be checked leaves the claim without a
-    label: it might have supported it. A claim without any passage to read is Neutral.
+    It cites every passage with that label and has the highest of their probabilities. An Entailment stands whatever
+    else failed. Otherwise a passage that could not be checked leaves the claim without a label, because it might have
+    supported it. A claim without any passage to read is Neutral.
     """
     label: Relation = next((one for one in MERGED if any(found.label == one for found in findings)), "Neutral")
     errors = [found.error for found in findings if found.label is None]
@@ -33,16 +33,16 @@ def merge(claim: Claim, findings: Sequence[Finding], checker: str) -> CheckedCla
 
 
 def ratios(labels: Sequence[Relation]) -> dict[Relation, float]:
-    """The share in [0, 1] of each label; all 0 where there are none."""
+    """Return the share in [0, 1] of each label; all 0 if there are no labels."""
     return {one: labels.count(one) / len(labels) if labels else 0.0 for one in RELATIONS}
 
 
 def aggregate(labels: Sequence[Relation | None], aggregator: Aggregator) -> Verdict | None:
-    """The verdict on a response (Hu et al. 2023): "Abstain" without claims, None where a claim has no label.
+    """Return the verdict on a response (Hu et al. 2023): "Abstain" without claims, None if a claim has no label.
 
-    `strict`: any Contradiction, else any Neutral, else Entailment. `major`: the label that most claims have; of those that
-    equally many have, Contradiction goes before Neutral, and Neutral before Entailment. `soft` is about the ratios, and its
-    verdict is that of `major`.
+    `strict`: any Contradiction, else any Neutral, else Entailment. `major`: the label that most claims have; in a tie,
+    Contradiction goes before Neutral, and Neutral before Entailment. `soft` is about the ratios; its verdict is that of
+    `major`.
     """
     if not labels:
         return "Abstain"

@@ -1,4 +1,4 @@
-"""RefChecker's figures (Hu et al. 2023): how often each label comes up, and how far labels agree with those of people."""
+"""RefChecker's figures (Hu et al. 2023): the rate of each label, and the agreement of labels with human ones."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,12 @@ _VERDICTS: tuple[Verdict, ...] = (*RELATIONS, "Abstain")
 
 
 class Agreement(Record):
-    """How far labels agree with gold ones. `accuracy`, `fact_f1` and `nonfact_f1` in [0, 1] are over all claims: a Fact is an
-    Entailment, everything else is none. `pearson` and `spearman` in [-1, 1] are over responses, for the rates of each label.
-    None where there is nothing to divide by: no claims, or a rate that is the same for every response."""
+    """The agreement of labels with gold ones.
+
+    `accuracy`, `fact_f1` and `nonfact_f1` in [0, 1] are over all claims; an Entailment is a Fact, everything else is
+    not. `pearson` and `spearman` in [-1, 1] are over responses, for the rates of each label. None if they are
+    undefined: there are no claims, or a rate is the same for every response.
+    """
 
     accuracy: float | None
     fact_f1: float | None
@@ -24,15 +27,17 @@ class Agreement(Record):
 
 
 def rates(labels: Sequence[Relation | None]) -> dict[Verdict, float]:
-    """The share in [0, 1] of each label among the claims of one response; of one without claims, Abstain has 1. A claim
-    without a label counts as one, and for none of them."""
+    """Return the share in [0, 1] of each label among the claims of one response.
+
+    A response without claims has 1 for Abstain. A claim without a label counts in the total, but for no label.
+    """
     if not labels:
         return {one: float(one == "Abstain") for one in _VERDICTS}
     return {one: sum(label == one for label in labels) / len(labels) for one in _VERDICTS}
 
 
 def mean_rates(responses: Labels) -> dict[Verdict, float]:
-    """The rates averaged over responses, long and short ones alike. Raises ValueError where there are none."""
+    """Return the rates averaged over responses of any length. Raise `ValueError` if there are no responses."""
     if not responses:
         raise ValueError("there are no responses to average over")
     each = [rates(labels) for labels in responses]
@@ -40,8 +45,11 @@ def mean_rates(responses: Labels) -> dict[Verdict, float]:
 
 
 def agreement(labels: Labels, gold: Labels) -> Agreement:
-    """How far labels agree with gold ones of the same claims. A claim without a label is wrong, and neither Fact nor none.
-    Raises ValueError where the two are not about the same claims."""
+    """Return the agreement of labels with gold ones of the same claims.
+
+    A claim without a label is wrong, and neither a Fact nor a non-Fact. Raise `ValueError` if the two are not about the
+    same claims.
+    """
     if [len(one) for one in labels] != [len(one) for one in gold]:
         raise ValueError("the labels and the gold labels are not of the same claims")
     pairs = [pair for said, true in zip(labels, gold, strict=True) for pair in zip(said, true, strict=True)]
@@ -62,7 +70,7 @@ def _f1(pairs: Sequence[tuple[bool, bool]]) -> float | None:
 
 
 def pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """The correlation of two columns in [-1, 1]; None where one of them does not vary."""
+    """Return the correlation of two columns in [-1, 1]; None if one of them does not vary."""
     first, second = (np.asarray(column, dtype=np.float64) for column in (one, other))
     if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
@@ -71,11 +79,11 @@ def pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """The correlation of the ranks of two columns in [-1, 1], where equal values share their average rank."""
+    """Return the rank correlation of two columns in [-1, 1]; equal values share their average rank."""
     return pearson(_ranks(one), _ranks(other))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """The average place of each value among all of them, from 1."""
+    """Return the average rank of each value among all of them, from 1."""
     ordered = sorted(values)
     return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]

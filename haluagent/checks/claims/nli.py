@@ -1,7 +1,7 @@
 """The checker `nli`: a cross-encoder for natural language inference, run with ONNX Runtime; no language model is asked.
 
-The passage is the premise and the claim the hypothesis. A passage that is longer than the model reads is cut into windows
-of tokens that overlap. Needs the extra `nli`.
+The passage is the premise and the claim the hypothesis. A passage longer than the model's limit is cut into overlapping
+windows of tokens. Needs the extra `nli`.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ from haluagent.types import Sentence, Span
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-LONGEST = 512  # tokens of premise and hypothesis together; a model that reads fewer gets fewer
+LONGEST = 512  # tokens of premise and hypothesis together; a model with a lower limit gets fewer
 OVERLAP = 64  # tokens
-WINDOWS = 8  # of a longer passage, those that share most words with the claim
+WINDOWS = 8  # the number read of a longer passage: those that share most words with the claim
 FILES = ["config.json", "tokenizer.json", "tokenizer_config.json", "model.onnx", "onnx/model.onnx"]
 
 
 class NLIChecker:
-    """The model of a directory, or of a hub as `OWNER/NAME`: `config.json`, `tokenizer.json`, and `model.onnx` there or in
-    `onnx/`. It is loaded with the first claim.
+    """A checker with the model of a directory, or of a hub as `OWNER/NAME`, loaded with the first claim.
 
-    Raises ConfigError then where the extra is not installed, a file is missing, or the model does not have the three
-    classes entailment, neutral and contradiction.
+    The model needs `config.json`, `tokenizer.json`, and `model.onnx` there or in `onnx/`. On loading, raise
+    `ConfigError` if the extra is not installed, a file is missing, or the model does not have the three classes
+    entailment, neutral and contradiction.
     """
 
     name = "nli"
@@ -63,7 +63,8 @@ class NLIChecker:
 
 
 def _judge(encoder: "_CrossEncoder", passages: tuple[str, ...], number: int, claim: str) -> Finding:
-    """Any window may entail the claim, else any contradict it; the one that is surest is cited."""
+    """Judge a claim: any window may entail it, else any may contradict it; the window with the highest probability is
+    cited."""
     readable = read_without_orders(passages[number])
     if not readable.strip():
         return Finding("Neutral", read=((0, len(readable)),))
@@ -96,7 +97,7 @@ class _CrossEncoder:
         try:
             self.tokenizer: Tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
             self.session: Any = onnxruntime.InferenceSession(str(weights), providers=["CPUExecutionProvider"])
-        except Exception as error:  # both raise what their own core raises
+        except Exception as error:  # both raise exceptions of their native cores
             raise ConfigError(
                 f"the NLI model in {folder} cannot be read ({' '.join(str(error).split())[:200]})"
             ) from error
@@ -105,8 +106,11 @@ class _CrossEncoder:
         self._lock = threading.Lock()
 
     def windows(self, passage: str, claim: str) -> tuple[list[tuple[Span, dict[Relation, float]]], bool]:
-        """The windows of the passage that are read, each with the probabilities of the labels; and whether they are all of
-        it. Raises ToolError for a claim that leaves the passage no room."""
+        """Return the windows of the passage that are read, each with the probabilities of the labels, and whether they
+        are all of it.
+
+        Raise `ToolError` for a claim that leaves the passage no room.
+        """
         with self._lock:  # truncation is a setting of the tokenizer
             self.tokenizer.no_truncation()
             room = self.limit - len(self.tokenizer.encode("", claim).ids)
@@ -133,14 +137,14 @@ class _CrossEncoder:
 
 
 def _place(encoding: Any) -> Span:
-    """The characters of the passage in a window."""
+    """Return the span of a window in the passage."""
     pairs = zip(encoding.offsets, encoding.sequence_ids, strict=True)
     offsets = [place for place, sequence in pairs if sequence == 0]
     return (min(a for a, _ in offsets), max(b for _, b in offsets)) if offsets else (0, 0)
 
 
 def _folder(model: str) -> Path:
-    """The directory of a model, fetched from the hub where there is none of that name."""
+    """Return the directory of a model, fetched from the hub if there is none of that name."""
     if Path(model).is_dir():
         return Path(model)
     if model.count("/") != 1 or model.startswith((".", "/", "~")):
@@ -170,7 +174,7 @@ def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
 
 
 def _labels(config: dict[str, Any], folder: Path) -> list[Relation]:
-    """The label of each output, in its order. Raises ConfigError where they are not the three of RefChecker."""
+    """Return the label of each output, in order. Raise `ConfigError` if they are not RefChecker's three."""
     named = {int(number): str(name).strip().capitalize() for number, name in config.get("id2label", {}).items()}
     labels = [named[number] for number in sorted(named)]
     if sorted(labels) != sorted(RELATIONS) or sorted(named) != [0, 1, 2]:
@@ -183,7 +187,7 @@ def _labels(config: dict[str, Any], folder: Path) -> list[Relation]:
 
 
 def _limit(config: dict[str, Any], tokenizer: dict[str, Any]) -> int:
-    """How many tokens the model reads at most. RoBERTa counts its positions from behind the padding."""
+    """Return the maximum number of tokens the model reads. RoBERTa's positions start after those for padding."""
     positions = int(config.get("max_position_embeddings") or LONGEST)
     if "roberta" in str(config.get("model_type", "")) or config.get("model_type") == "camembert":
         positions -= 2

@@ -1,4 +1,4 @@
-"""Where the words of a claim stand in a text."""
+"""Locating the words of a claim in a text."""
 
 import re
 from collections.abc import Iterator
@@ -10,8 +10,10 @@ _RUN = re.compile(r"[A-Za-z0-9]+(?:[.'][A-Za-z0-9]+)*|[\u3400-\u9fff]+")
 
 
 def stretch(text: str, claim: str) -> Span | None:
-    """The smallest stretch of `text` that has all the words of `claim` that stand in it; None where none does. Common words
-    do not count; Chinese is compared by pairs of characters."""
+    """Return the smallest stretch of `text` that has all the words of `claim` that occur in it; None if none does.
+
+    Common words do not count; Chinese is compared by pairs of characters.
+    """
     wanted = words(claim)
     found = [(word, place) for word, place in _occurrences(text) if word in wanted]
     all_of_them = {word for word, _ in found}

@@ -1,4 +1,4 @@
-"""What is said of the claims of a response: RefChecker's labels (Hu et al. 2023), each with its places in the texts."""
+"""The records of a claim check: RefChecker's labels (Hu et al. 2023), each with its places in the texts."""
 
 from typing import Literal
 
@@ -13,11 +13,11 @@ RELATIONS: tuple[Relation, ...] = ("Entailment", "Neutral", "Contradiction")
 
 
 class Claim(Record):
-    """Something that a response states: a text, or the head, relation and tail of a triplet.
+    """A statement in a response: a text, or the head, relation and tail of a triplet.
 
-    `sentence` is the index, from 1, of the sentence that it came from, and `span` its place in the response: the text's own,
-    or the part of the sentence that has the words of a triplet. Both are None where a claim was given and its words do not
-    stand there.
+    `sentence` is the index, from 1, of the sentence that it came from. `span` is its place in the response: the text's
+    own, or the part of the sentence that has the words of a triplet. Both are None if a claim was given and its words
+    do not occur there.
     """
 
     content: str | tuple[str, str, str]
@@ -26,6 +26,7 @@ class Claim(Record):
 
     @property
     def text(self) -> str:
+        """Return the claim as one text."""
         return self.content if isinstance(self.content, str) else " ".join(self.content)
 
 
@@ -38,10 +39,11 @@ class Citation(Record):
 
 
 class CheckedClaim(Record):
-    """A claim with its label. `probability` in [0, 1] is that of the label; `citations` are all the places that decide it,
-    and `checker` is what did: a checker, or the name of a tool.
+    """A claim with its label.
 
-    Where no checker came to a label `label` is None and `error` says why: that is never a Neutral.
+    `probability` in [0, 1] is that of the label. `citations` are all the places that decide it, and `checker` is the
+    name of the checker or tool that did. If there is no label, `label` is None and `error` says why: that is never a
+    Neutral.
     """
 
     claim: Claim
@@ -55,9 +57,9 @@ class CheckedClaim(Record):
 class ClaimReport(Record):
     """A response with its claims checked against passages.
 
-    `verdict` is that of the aggregator, with the ratios of all labels beside it; None where a claim has no label, and
-    "Abstain" where the response makes no claim. `passages` are what was compared with, retrieved ones included. `coverage` in
-    [0, 1] is the share of their characters that was read.
+    `verdict` is that of the aggregator, with the ratios of all labels beside it; it is None if a claim has no label,
+    and "Abstain" if the response makes no claim. `passages` are the texts compared with, including retrieved ones.
+    `coverage` in [0, 1] is the share of their characters that was read.
     """
 
     question: str

@@ -1,18 +1,19 @@
-"""Zero context: the passages that searches find, where no reference is given."""
+"""Zero context: retrieving passages by search if no reference is given."""
 
 from haluagent.judging.found import text_of, worth_reading
 from haluagent.protocols import SearchProvider, SearchResult, ToolContext
 
 QUERIES = 8  # the question and the first claims
-RESULTS = 5  # of each
-READ = 3  # passages for a claim, those first that are most about it
+RESULTS = 5  # results of each query
+READ = 3  # passages for a claim, the most relevant first
 
 
 async def retrieve(search: SearchProvider, context: ToolContext) -> tuple[tuple[str, ...], list[list[int]]]:
-    """The passages that searches for the question and for the claims find, and by number those to read for each claim.
+    """Search for the question and the claims; return the passages found, and the numbers of those to read for each
+    claim.
 
-    Only what shares words enough with a claim or the question to say anything of it is kept. Raises SearchError where a
-    search failed: that says nothing about what there is to find.
+    Only passages that share enough words with a claim or the question are kept. Raise `SearchError` if a search fails,
+    which says nothing about what there is to find.
     """
     results: list[SearchResult] = []
     queries = [context.question[:200], *(claim.text[:200] for claim in context.sentences)]

@@ -1,4 +1,7 @@
-"""Files of responses whose claims are extracted or checked: items kept as they come, and a run that can be continued."""
+"""Files of responses whose claims are extracted or checked.
+
+Items are kept as they are done, so a run can be resumed.
+"""
 
 import asyncio
 import hashlib
@@ -23,7 +26,7 @@ Command = Literal["extract", "check", "extract-check"]
 
 
 class Task(Record):
-    """What is done with each item. `nli_model` goes with the checker "nli"."""
+    """The work to do for each item. `nli_model` goes with the checker "nli"."""
 
     command: Command
     format: Format = "sentence"
@@ -35,7 +38,7 @@ class Task(Record):
 
 
 class Row(Record):
-    """An item that is done, as it will be written. `digest` tells whether it is still the same item, with the same task."""
+    """An item that is done, as it will be written. `digest` tells whether the item and the task are still the same."""
 
     number: int
     digest: str
@@ -48,13 +51,15 @@ class Row(Record):
 
 
 def partial(out: Path) -> Path:
-    """Where the items of an output are kept until all are there."""
+    """Return the file that keeps the items of an output until all are done."""
     return out.with_name(f"{out.name}.partial.jsonl")
 
 
 def finished(items: Sequence[Item], out: Path, task: Task) -> dict[int, Row]:
-    """The items that an earlier run has done, by number. Raises ConfigError where they are others, or of another task. One
-    that failed may have been mended."""
+    """Return the items that an earlier run has done, by number.
+
+    Raise `ConfigError` if they are other items, or of another task. An item that failed may have been corrected since.
+    """
     path = partial(out)
     rows = {row.number: row for row in map(Row.model_validate, iterate(path))} if path.exists() else {}
     digests = {item.number: _digest(item, task) for item in items}
@@ -75,11 +80,11 @@ def run(
     again: bool = False,
     progress: Callable[[Row], None] = lambda row: None,
 ) -> str | None:
-    """Do the items that are not done yet, and write `out` when all are; with `again` those that failed are done once more.
+    """Do the items that are not done yet, and write `out` when all are; with `again`, those that failed are repeated.
 
-    Returns None where all are done, else what ended it: `out` is not written then, and the same again goes on. What is done is
-    kept beside `out` until all items have succeeded. Raises ConfigError where a file cannot be written, ModelError where no
-    endpoint answers any more.
+    Return None if all are done, else the reason for stopping: `out` is not written then, and the same call resumes.
+    Done items are kept beside `out` until all have succeeded. Raise `ConfigError` if a file cannot be written,
+    `ModelError` if no endpoint answers any more.
     """
     with Journal(partial(out)) as journal:
         rows = {number: row for number, row in finished(items, out, task).items() if not (again and row.failed)}
@@ -102,7 +107,7 @@ def run(
 
 
 async def do(agent: HaluAgent, item: Item, task: Task, checker: Checker) -> Row:
-    """One item. Raises ConfigError for one that cannot be checked, ModelError where the endpoint failed."""
+    """Do one item. Raise `ConfigError` for one that cannot be checked, `ModelError` if the endpoint failed."""
     digest = _digest(item, task)
     if task.command == "extract":
         found = await extract(agent, item.response, item.question, format=task.format, language=task.language)
@@ -142,5 +147,5 @@ def _job(item: Item, task: Task, checker: Checker) -> Job[Row]:
 
 
 def _digest(item: Item, task: Task) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of an item and what is done with it."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of an item and its task."""
     return hashlib.sha256(json.dumps([item.fields, task.model_dump()], sort_keys=True).encode()).hexdigest()[:16]

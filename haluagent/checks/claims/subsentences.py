@@ -1,8 +1,8 @@
-"""A sentence cut into its clauses by rule: no model is asked, and each clause is verbatim.
+"""Cutting a sentence into its clauses by rule: no model is asked, and each clause is verbatim.
 
-It is cut at semicolons, commas and "and", "but", "while", where both sides say something by themselves: each has a subject
-and a verb of its own in English, and a predicate in Chinese. A sentence with a condition ("if", 如果), a pair ("neither")
-or a speaker ("said", 认为) stays whole: its parts alone would say something else.
+It is cut at semicolons, commas and "and", "but", "while", if both sides state something by themselves: each has a
+subject and a verb of its own in English, and a predicate in Chinese. A sentence with a condition ("if", 如果), a pair
+("neither") or a speaker ("said", 认为) stays whole, because its parts alone would say something else.
 """
 
 import re
@@ -10,7 +10,7 @@ import re
 from haluagent.text.language import HAN
 from haluagent.types import Span
 
-LONGEST = 1000  # characters: what is longer is code, or a table
+LONGEST = 1000  # characters: anything longer is code, or a table
 
 _CONJUNCTION = r"(?:and|but|yet|while|whereas)\s+"
 _CUT = re.compile(rf"\s*(?:[;；，]|,(?!\d)|(?<!\d),)\s*(?:{_CONJUNCTION})?|\s+{_CONJUNCTION}", re.I)
@@ -28,7 +28,7 @@ _VERBS = re.compile(
     |n't|isn't|aren't|wasn't|weren't|hasn't|didn't|doesn't|don't|cannot|can't)\b""",
     re.VERBOSE | re.I,
 )
-# A pronoun or a name, and what looks like its verb. "Osk located in Brod" is no clause, "Osk moved to Brod" is taken for one.
+# A pronoun or a name, and what looks like its verb. "Osk located in Brod" is no clause, "Osk moved to Brod" is.
 _SUBJECT_VERB = re.compile(
     r"(?:(?:[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Ww]e|I|[Yy]ou)|[A-Z]\w+)\s\w+(?:ed(?!\s(?:in|by|at|on)\b)|[^s\W]s)\b"
 )
@@ -39,7 +39,7 @@ _ADVERBIAL = re.compile(r"(?:时|时候|后|以后|之后|前|以前|之前|中|
 
 
 def clauses(text: str) -> tuple[Span, ...]:
-    """The places in a sentence of its clauses, in order: at least one, and each within the sentence."""
+    """Return the spans of a sentence's clauses, in order; there is at least one."""
     if len(text) > LONGEST or _WHOLE.search(text):
         return ((0, len(text)),)
     pieces = _pieces(text)

@@ -1,8 +1,8 @@
-"""Triplets read from what a model wrote, as tolerantly as can be: nothing of it is ever evaluated.
+"""Parsing triplets from a model's text as tolerantly as possible; nothing of it is ever evaluated.
 
-Meant is a JSON list of three strings a line, under the name of its sentence (`S1`). Read are also several on a line, lists in
-lists, round and full-width brackets, single and Chinese quotation marks, quotes within quotes, numbers without quotes, and
-`head | relation | tail`. A list that cannot be read is not passed over: its block says so.
+The expected form is a JSON list of three strings per line, under the name of its sentence (`S1`). Also read are several
+lists on a line, nested lists, round and full-width brackets, single and Chinese quotation marks, quotes within quotes,
+numbers without quotes, and `head | relation | tail`. A list that cannot be read is not ignored: its block says so.
 """
 
 import json
@@ -22,14 +22,14 @@ _BARE = re.compile(rf"^[\s\d.*•-]*{_OPEN}(?P<body>[^\[\]]+){_CLOSE}\W*$")
 
 @dataclass
 class Block:
-    """What was written for one sentence: the triplets, and whether there is something that could not be read."""
+    """The triplets written for one sentence, and whether some part could not be read."""
 
     triplets: list[Triplet] = field(default_factory=list)
     unread: bool = False
 
 
 def read(text: str, names: Iterable[str]) -> dict[str, Block]:
-    """What was written under each name; what stands under none of them is at ""."""
+    """Return the block written under each name; text under none of them is at ""."""
     known = set(names)
     blocks: dict[str, Block] = {}
     headers = [match for match in _HEADER.finditer(text) if match[1] in known]
@@ -50,7 +50,7 @@ def _block(text: str) -> Block:
         found = _line(line)
         block.triplets += found.triplets
         block.unread |= found.unread
-    if not block.triplets and block.unread:  # perhaps a list that goes over several lines
+    if not block.triplets and block.unread:  # perhaps a list over several lines
         whole = _line(" ".join(text.split()))
         return whole if whole.triplets else block
     return block
@@ -74,12 +74,12 @@ def _line(line: str) -> Block:
 
 
 def _list(line: str, opening: re.Match[str]) -> tuple[list[str], int]:
-    """The parts of the list that begins at `opening`, and where it ends; no parts where it cannot be read."""
+    """Return the parts of the list that begins at `opening`, and its end; no parts if it cannot be read."""
     quote = f"[{next(kind for kind in _KINDS if opening['quote'] in kind)}]"
     start = opening.end()
     for closing in re.compile(rf"{quote}\s*{_CLOSE}").finditer(line, start):
         rest = line[closing.end() :].lstrip()
-        if rest and re.match(quote, rest):  # a bracket inside of the part: "Hey (the "remix")"
+        if rest and re.match(quote, rest):  # a bracket inside a part: "Hey (the "remix")"
             continue
         parts = re.split(rf"{quote}\s*[,，、;；]\s*{quote}", line[start : closing.start()])
         if len(parts) >= 3:
@@ -96,7 +96,10 @@ def _list(line: str, opening: re.Match[str]) -> tuple[list[str], int]:
 
 
 def _take(parts: list[str], block: Block) -> bool:
-    """Add the triplets of a list's parts: three, several times three, or three whose tail is a list. False for others."""
+    """Add the triplets of a list's parts: three, a multiple of three, or three whose tail is a list.
+
+    Return False for others.
+    """
     parts = [part.strip() for part in parts]
     if len(parts) < 3 or not all(parts):
         return False

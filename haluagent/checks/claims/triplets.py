@@ -1,4 +1,5 @@
-"""Sentences taken apart into triplets (head, relation, tail) by the model, held to a grammar where the server can."""
+"""Decomposing sentences into triplets (head, relation, tail) with the model, under a grammar if the server supports
+it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,15 +13,16 @@ from haluagent.text.windows import clip
 from haluagent.text.words import words
 from haluagent.types import Language, Sentence, Usage
 
-BATCH_SENTENCES, BATCH_TOKENS = 6, 400  # of one call
-BEFORE_TOKENS = 200  # of the text before the batch, for what its pronouns stand for
+BATCH_SENTENCES, BATCH_TOKENS = 6, 400  # per call
+BEFORE_TOKENS = 200  # of the text before the batch, to resolve its pronouns
 QUESTION_TOKENS = 300
-TOKENS_PER_FACT = 8  # and three facts more: a small model would go on repeating the last one
+TOKENS_PER_FACT = 8  # plus three facts; without a bound a small model goes on repeating the last one
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """The claims of some sentences, and how many of the sentences stand whole because no triplet could be read for them."""
+    """The claims of some sentences, and the number of sentences left whole because no triplet could be read for
+    them."""
 
     claims: tuple[Claim, ...]
     usage: Usage
@@ -30,10 +32,10 @@ class Extracted:
 async def triplets(
     agent: HaluAgent, sentences: Sequence[Sentence], response: str, question: str, language: Language
 ) -> Extracted:
-    """The triplets of the sentences, in their order. Raises ModelError where the endpoint failed.
+    """Return the triplets of the sentences, in order. Raise `ModelError` if the endpoint fails.
 
-    A sentence stands as a claim of its own where no triplet of it could be read or it is too long to be taken apart, and
-    beside its triplets where something written for it could not be read, such as a last line cut off.
+    A sentence becomes a claim of its own if no triplet of it could be read or it is too long to be decomposed. It is
+    added beside its triplets if something written for it could not be read, such as a last line that was cut off.
     """
     found: list[Claim] = []
     usage, whole = Usage(), 0
@@ -54,12 +56,12 @@ async def triplets(
 
 
 def as_claim(sentence: Sentence) -> Claim:
-    """A sentence as a claim."""
+    """Return a sentence as a claim."""
     return Claim(content=sentence.text, sentence=sentence.index, span=sentence.span)
 
 
 def _batches(sentences: Sequence[Sentence], count: Callable[[str], int]) -> list[list[Sentence]]:
-    """Sentences that are asked for in one call; one that is too long stands alone."""
+    """Group the sentences into batches of one call each; one that is too long is alone in its batch."""
     batches: list[list[Sentence]] = []
     room = 0
     for sentence in sentences:
@@ -90,13 +92,13 @@ async def _ask(
     if generation.truncated and blocks:
         list(blocks.values())[-1].unread = True
     for name, block in blocks.items():
-        block.unread |= len(block.triplets) == most.get(name)  # there may have been more to say
+        block.unread |= len(block.triplets) == most.get(name)  # it may have been stopped by the bound
     return _placed(blocks, batch), generation.usage
 
 
 def grammar(most: dict[str, int]) -> str:
-    """GBNF for one answer: the name of each sentence, and from one to so many triplets for it."""
-    # No line end comes last: after one a small model would rather write another fact than stop.
+    """Return the GBNF for one answer: the name of each sentence, and one up to its maximum of triplets."""
+    # No line end comes last: after one, a small model writes another fact instead of stopping.
     parts = ' "\\n" '.join(f'"{name}" fact{{1,{facts}}}' for name, facts in most.items())
     return "\n".join(
         [
@@ -109,7 +111,7 @@ def grammar(most: dict[str, int]) -> str:
 
 
 def _before(text: str, count: Callable[[str], int]) -> str:
-    """The end of a text, of at most `BEFORE_TOKENS`."""
+    """Return the end of a text, of at most `BEFORE_TOKENS` tokens."""
     text = text[-8 * BEFORE_TOKENS :].strip()
     while count(text) > BEFORE_TOKENS:
         text = text[len(text) // 4 + 1 :]
@@ -117,8 +119,11 @@ def _before(text: str, count: Callable[[str], int]) -> str:
 
 
 def _placed(blocks: dict[str, Block], batch: Sequence[Sentence]) -> dict[str, Block]:
-    """The same triplets, each with the sentence that shares most words with it; of as many, the one it stands under. A small
-    model goes on with one sentence under the name of the next."""
+    """Return the same triplets, each with the sentence that shares most words with it; in a tie, the one it is listed
+    under.
+
+    A small model sometimes continues one sentence under the name of the next.
+    """
     placed = {sentence.name: Block() for sentence in batch}
     for name, block in blocks.items():
         for triplet in block.triplets:
@@ -138,6 +143,6 @@ def _claim(triplet: Triplet, sentence: Sentence) -> Claim:
 
 
 def _is_from(triplet: Triplet, known: frozenset[str]) -> bool:
-    """Whether what a triplet is about, or says, shares a word with the texts: else it was invented."""
+    """Return whether the head or the tail of a triplet shares a word with the texts; otherwise it was invented."""
     ends = words(f"{triplet[0]} ; {triplet[2]}")
     return not ends or bool(ends & known)
