@@ -1,4 +1,4 @@
-"""Answers that are decided without a model: those that claim nothing, and those that only say that they do not know."""
+"""Answers that are decided without a model: those that claim nothing, and those that only admit not knowing."""
 
 import re
 import unicodedata
@@ -38,8 +38,7 @@ _ASKS_OF_THE_TEXT = re.compile(
 
 
 def claims_nothing(question: str, answer: str) -> bool:
-    """Whether an answer has no word in it, only asks something itself, or repeats the question without making a statement
-    of it."""
+    """Return whether an answer has no words, only asks something, or repeats the question without stating it."""
     sentences = split(answer)
     if all(sentence.text.rstrip(_ENDS).endswith(("?", "？")) for sentence in sentences):
         return True
@@ -48,8 +47,11 @@ def claims_nothing(question: str, answer: str) -> bool:
 
 
 def abstains(question: str, answer: str) -> bool:
-    """Whether an answer says that it does not know, or that the document does not say, and nothing else: every other word
-    is one of the question. Where the question asks what the document mentions, that it does not is a claim."""
+    """Return whether an answer only says that it does not know, or that the document does not say.
+
+    Every other word must be one of the question. If the question asks what the document mentions, the answer that it
+    mentions nothing is a claim.
+    """
     rest, unknown = _UNKNOWN.subn(" ", answer)
     unsaid = 0
     if not _ASKS_OF_THE_TEXT.search(question):

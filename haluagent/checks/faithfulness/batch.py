@@ -1,5 +1,5 @@
-"""Files of answers with their documents: JSON lines in, JSON lines out with REASONING and SCORE, and a run that goes on where
-it was stopped."""
+"""Files of answers with their documents: JSON lines in, JSON lines out with REASONING and SCORE; a stopped run can be
+resumed."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,10 @@ FORM = "{question, answer or response, document, documents, reference, context o
 
 
 class CheckItem(BaseModel):
-    """A line of the input, under the names that others use as well. What else stands in a line (a label) is not read."""
+    """A line of the input, including the field names that others use.
+
+    Other fields of the line (a label) are ignored.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,8 +34,11 @@ class CheckItem(BaseModel):
 
 
 class CheckRow(Record):
-    """A line of the output: `line` counts the input's lines from 1. `SCORE` is None where nothing was decided: `error` where
-    the line could not be checked at all, else `check.error`, says why."""
+    """A line of the output; `line` counts the input's lines from 1.
+
+    `SCORE` is None if nothing was decided. The reason is in `error` if the line could not be checked at all, else in
+    `check.error`.
+    """
 
     line: int
     digest: str = ""
@@ -59,8 +65,10 @@ def run(
     again: bool = False,
     progress: Callable[[CheckRow], None] = lambda row: None,
 ) -> str | None:
-    """Check the lines of `source` that `out` does not hold yet; see `haluagent.batch.files.run_lines`. `options` are keywords of
-    `acheck`."""
+    """Check the lines of `source` that `out` does not hold yet; see `haluagent.batch.files.run_lines`.
+
+    `options` are keyword arguments of `acheck`.
+    """
 
     async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> CheckRow:
         item = parsed(CheckItem, line, FORM)

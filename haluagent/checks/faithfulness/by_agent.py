@@ -1,4 +1,4 @@
-"""The mode `agent`: the answer claim by claim, with the tools: what is calculated, counted or dated is checked as such."""
+"""The mode `agent`: the answer claim by claim, with the tools, so that calculations, counts and dates are computed."""
 
 import copy
 from dataclasses import replace
@@ -11,9 +11,9 @@ from haluagent.report.words import LABELS
 from haluagent.tooling.registry import Registry
 from haluagent.types import Detection, Language, MemoryEntry
 
-UNSAID = 0.6  # the least that an answer is held for unfaithful where nothing decides one of its sentences
+UNSAID = 0.6  # the lowest score of an answer with a sentence that nothing decides
 
-# What stands for a question where there is none.
+# Used if there is no question.
 _QUESTION: dict[Language, str] = {"en": "What do the documents say?", "zh": "文档里说了什么？"}
 _TEXTS: dict[Language, dict[str, str]] = {
     "en": {
@@ -30,10 +30,10 @@ _TEXTS: dict[Language, dict[str, str]] = {
 
 
 async def by_agent(agent: HaluAgent, case: Case) -> Finding:
-    """FAIL where a sentence is contradicted, PASS where every claim is supported. Where some could not be checked they are
-    new beyond the documents: the score is at least `UNSAID`, and the threshold decides.
+    """Judge the answer claim by claim: FAIL if a sentence is contradicted, PASS if every claim is supported.
 
-    Undecided where a limit ended the check, or nothing is claimed. Raises ModelError.
+    Claims that could not be checked are new beyond the documents: the score is then at least `UNSAID`, and the
+    threshold decides. Undecided if a limit ended the check, or nothing is claimed. Raise `ModelError`.
     """
     question = case.question if case.question.strip() else _QUESTION[case.language]
     detection = await within(agent).adetect(question, case.answer, case.document, case.language)
@@ -59,8 +59,11 @@ async def by_agent(agent: HaluAgent, case: Case) -> Finding:
 
 
 def within(agent: HaluAgent) -> HaluAgent:
-    """The same agent with nothing to go by but the documents: no search, no tool of others that looks elsewhere, no belief
-    of the model's own. The built-in search stays in the prompt, for the engine's cache, and is not offered."""
+    """Return the same agent, limited to the documents: no search, no third-party tool that looks elsewhere, no closed
+    book.
+
+    The built-in search tool stays in the prompt, for the engine's cache, but is not offered.
+    """
     own = copy.copy(agent)
     own.services = replace(agent.services, search=None)
     own.registry = Registry(tool for tool in agent.registry if not tool.external or tool.name == "web_search")

@@ -1,4 +1,4 @@
-"""What a mode is given to judge, and what it finds."""
+"""The input of a mode, and its finding."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -8,13 +8,16 @@ from haluagent.detection.limits import Meter
 from haluagent.types import Evidence, Language, Usage
 
 NO_USAGE = Usage()
-EVEN = 0.5  # the score where nothing is known
+EVEN = 0.5  # the score if nothing is known
 
 
 @dataclass(frozen=True)
 class Case:
-    """An answer and the document it should rest on. `readable` is the document with white space in place of sentences that
-    give orders to its reader: the offsets are the same."""
+    """An answer and the document it should rest on.
+
+    `readable` is the document with sentences that give orders to its reader replaced by white space, so that offsets
+    stay the same.
+    """
 
     question: str
     answer: str
@@ -25,14 +28,16 @@ class Case:
     model: Meter
 
     def reading(self, readable: str) -> "Case":
+        """Return the case with another `readable`."""
         return replace(self, readable=readable)
 
     def verdict(self, score: float) -> Score:
+        """Return FAIL if the score, the probability of FAIL, is above the threshold, else PASS."""
         return "FAIL" if score > self.threshold else "PASS"
 
 
 class Finding(NamedTuple):
-    """The fields of `Faithfulness` that a mode decides. `usage` is what did not go through the meter of the case."""
+    """The fields of `Faithfulness` that a mode decides. `usage` is the cost that the case's meter did not count."""
 
     score: float
     verdict: Score | None
@@ -44,5 +49,5 @@ class Finding(NamedTuple):
 
 
 def undecided(error: str, usage: Usage = NO_USAGE) -> Finding:
-    """Nothing was shown: neither PASS nor FAIL."""
+    """Return a finding of neither PASS nor FAIL."""
     return Finding(EVEN, None, error=error, usage=usage)

@@ -1,4 +1,4 @@
-"""Whether an answer is faithful to its documents: PASS or FAIL, with reasons (Lynx, Ravi et al. 2024)."""
+"""Deciding whether an answer is faithful to its documents: PASS or FAIL, with reasons (Lynx, Ravi et al. 2024)."""
 
 import asyncio
 import time
@@ -29,12 +29,12 @@ _ORDERS = "the documents hold nothing but orders to whoever reads them, which ar
 
 
 def text_of(documents: str | Sequence[str]) -> str:
-    """The documents as the one text that spans of evidence refer to: several are joined with a blank line."""
+    """Return the documents as the one text that spans of evidence refer to; several are joined with a blank line."""
     return documents if isinstance(documents, str) else GAP.join(documents)
 
 
 def place_of(documents: Sequence[str], span: Span) -> tuple[int, Span]:
-    """Which of the documents, counted from 0, has a span of `text_of(documents)`, and where."""
+    """Return the number, from 0, of the document that contains a span of `text_of(documents)`, and the span in it."""
     start = 0
     for number, document in enumerate(documents):
         if span[0] < start + len(document) or number == len(documents) - 1:
@@ -55,15 +55,15 @@ async def acheck(
     language: Literal["auto", "en", "zh"] = "auto",
     on_error: Literal["report", "raise"] = "report",
 ) -> Faithfulness:
-    """Whether an answer says nothing beyond the documents and nothing against them. The question may be empty.
+    """Check whether an answer says nothing beyond the documents and nothing against them. The question may be empty.
 
-    `mode` is "fast" (a scored choice), "judge" (reasons, then the score) or "agent" (claim by claim, with tools). The verdict
-    is FAIL where the score is above `threshold`. `prompt_file` is the prompt for the mode "judge" that the publisher of a
-    model asks for; see `Template`.
+    `mode` is "fast" (a scored choice), "judge" (reasons, then the score) or "agent" (claim by claim, with tools). The
+    verdict is FAIL if the score is above `threshold`. `prompt_file` is, for the mode "judge", the prompt that a model's
+    publisher prescribes; see `Template`.
 
-    An answer that claims nothing has no verdict; one that only says that it does not know is a PASS. A model that fails and a
-    limit of the agent that is reached leave the verdict None, with `error`; with `on_error="raise"` a failed model raises
-    ModelError. Raises ConfigError for an empty answer, blank documents, or an option that is not known.
+    An answer that claims nothing has no verdict; one that only says that it does not know is a PASS. If the model fails
+    or a limit of the agent is reached, the verdict is None, with `error`; with `on_error="raise"` a failed model raises
+    `ModelError`. Raise `ConfigError` for an empty answer, blank documents, or an unknown option.
     """
     began = time.monotonic()
     template = _template(mode, threshold, prompt_file)
@@ -112,7 +112,7 @@ def check(
     language: Literal["auto", "en", "zh"] = "auto",
     on_error: Literal["report", "raise"] = "report",
 ) -> Faithfulness:
-    """`acheck` for synchronous code."""
+    """Check an answer synchronously; see `acheck`."""
     return agent.wait_for(
         acheck(
             agent, question, answer, documents, mode=mode, threshold=threshold, prompt_file=prompt_file, language=language,

@@ -1,7 +1,7 @@
-"""Reading what a judge of the form of Lynx wrote: `{"REASONING": …, "SCORE": "PASS" or "FAIL"}`, or something like it.
+"""Parsing the reply of a judge in Lynx's form: `{"REASONING": …, "SCORE": "PASS" or "FAIL"}`, or something like it.
 
-Small models write JSON that is none: quotes that are not escaped, single ones, commas too many, text around it. What cannot
-be read is no verdict, and never a PASS.
+Small models write invalid JSON: unescaped or single quotes, superfluous commas, text around it. A reply that cannot be
+read is no verdict, and never a PASS.
 """
 
 import json
@@ -10,27 +10,32 @@ from typing import Any, NamedTuple
 
 from haluagent.checks.faithfulness.records import Score
 
-_FORM = re.compile(r"\bPASS\b[\"'”’\s]*(?:or\b|/|\||或)[\"'“‘\s]*FAIL\b", re.IGNORECASE)  # the form, repeated: no score
+_FORM = re.compile(
+    r"\bPASS\b[\"'”’\s]*(?:or\b|/|\||或)[\"'“‘\s]*FAIL\b", re.IGNORECASE
+)  # the form repeated, which is no score
 _KEY = r"[\"'*`“”]*\s*[:：=]\s*"
 _SCORE = re.compile(rf"SCORE{_KEY}[\"'*`“\[]*\s*(PASS|FAIL)\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(PASS|FAIL)\b")
 _LAST = re.compile(r"\b(PASS|FAIL)\W*\Z")
 _REASONING = re.compile(rf"REASONING{_KEY}(.*?)(?=[\"'*`“,\s]*\bSCORE{_KEY}|\Z)", re.IGNORECASE | re.DOTALL)
-_BETWEEN = re.compile(r"[\"'”’]\s*,\s*[\"'“‘]")  # of a list that is no JSON
+_BETWEEN = re.compile(r"[\"'”’]\s*,\s*[\"'“‘]")  # between the items of a list that is not JSON
 _BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)、])\s*")
 _EDGES = " \t\r\n\"'“”‘’`,[]{}"
 
 
 class Reply(NamedTuple):
-    """`score` is None where the reply gives none, or both."""
+    """A parsed reply. `score` is None if the reply gives none, or both."""
 
     score: Score | None
     reasoning: tuple[str, ...]
 
 
 def read(text: str) -> Reply:
-    """What a reply says: from its JSON where it is any, else from the value after its last SCORE, else from the only one of
-    the two words in it, or from the one that it ends with."""
+    """Parse a reply.
+
+    The score comes from its JSON if it has any, else from the value after its last SCORE, else from the only one of the
+    two words in it, or from the one that it ends with.
+    """
     found = _json(text)
     if found is not None and "SCORE" in found:
         return Reply(_one_of(str(found["SCORE"]).upper()), _bullets(found.get("REASONING", "")))
@@ -46,7 +51,7 @@ def read(text: str) -> Reply:
 
 
 def _json(text: str) -> dict[str, Any] | None:
-    """The JSON object that reaches from the first bracket to the last, its keys in capitals."""
+    """Return the JSON object from the first bracket to the last, with its keys in capitals."""
     body = text[text.find("{") : text.rfind("}") + 1]
     for one in (body, re.sub(r",\s*([}\]])", r"\1", body)):
         try:
@@ -66,7 +71,7 @@ def _one_of(text: str) -> Score | None:
 
 
 def _bullets(value: Any) -> tuple[str, ...]:
-    """Reasons as bullet points, whether they were written as a text, a list or an object."""
+    """Return reasons as bullet points, whether they were written as a text, a list or an object."""
     if isinstance(value, dict):
         parts = [f"{key}: {' '.join(_bullets(inner))}" for key, inner in value.items()]
     elif isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What is said of an answer and the documents it should rest on, in the terms of Lynx (Ravi et al. 2024)."""
+"""The record of a faithfulness check, in the terms of Lynx (Ravi et al. 2024)."""
 
 from typing import Any, Literal
 
@@ -9,12 +9,12 @@ Score = Literal["PASS", "FAIL"]
 
 
 class Faithfulness(Record):
-    """Whether an answer is faithful: it says nothing that the documents do not say, and nothing against them.
+    """The verdict on an answer: a faithful one says nothing that the documents do not say, and nothing against them.
 
-    `verdict` is None where nothing could be decided, and `error` then says why. `score` in [0, 1] is the probability of FAIL.
-    `reasoning` are bullet points. `evidence` are places in the documents, joined as `text_of(documents)` joins them, with the
-    sentences of the answer that they decide in the reasoning. `coverage` in [0, 1] is the share of the documents' characters
-    that was read.
+    `verdict` is None if nothing could be decided; `error` then says why. `score` in [0, 1] is the probability of FAIL.
+    `reasoning` holds bullet points. `evidence` holds places in the documents, joined as `text_of(documents)` joins
+    them; the reasoning names the sentences of the answer that they decide. `coverage` in [0, 1] is the share of the
+    documents' characters that was read.
     """
 
     question: str
@@ -31,5 +31,5 @@ class Faithfulness(Record):
     error: str | None = None
 
     def published(self) -> dict[str, Any]:
-        """The two fields that Lynx writes."""
+        """Return the two fields that Lynx writes."""
         return {"REASONING": list(self.reasoning), "SCORE": self.verdict}

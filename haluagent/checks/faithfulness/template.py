@@ -1,4 +1,4 @@
-"""A judge's prompt from a file: the template that the publisher of a model of Lynx's form asks for."""
+"""A judge's prompt from a file: the template prescribed by the publisher of a Lynx-like model."""
 
 import re
 from pathlib import Path
@@ -9,11 +9,11 @@ _PLACE = re.compile(r"\{\{\s*(question|document|context|answer)\s*\}\}|\{(questi
 
 
 class Template:
-    """A text with `{question}`, `{document}` (or `{context}`) and `{answer}`, as for Python's `str.format`, or with the same
-    names in `{{ … }}`, as for Jinja2. Nothing else in it is read: all other brackets stay, apart from doubled ones
-    beside places of the first kind, which `str.format` writes for single ones.
+    """A text with `{question}`, `{document}` (or `{context}`) and `{answer}`, as for Python's `str.format`, or with the
+    same names in `{{ … }}`, as for Jinja2.
 
-    Raises ConfigError where the file cannot be read, or lacks one of the places.
+    Nothing else in it is interpreted: all other brackets stay, except that beside places of the first kind doubled ones
+    become single, as with `str.format`. Raise `ConfigError` if the file cannot be read, or lacks one of the places.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,17 +27,17 @@ class Template:
                 f"the prompt file {path} must have the places {{question}}, {{document}} or {{context}}, and {{answer}}"
             )
         doubled = any(match[2] for match in _PLACE.finditer(text)) and text.count("{{") == text.count("}}")
-        # Odd pieces are the names of places.
+        # Pieces at odd positions are the names of places.
         self._pieces = _PLACE.sub(lambda match: f"\0{match[1] or match[2]}\0", text.replace("\0", " ")).split("\0")
         if doubled:
             self._pieces[::2] = [piece.replace("{{", "{").replace("}}", "}") for piece in self._pieces[::2]]
 
     def fill(self, question: str, document: str, answer: str) -> str:
-        """The text with the three in their places; whatever stands in them is not read as a place."""
+        """Return the text with the three values filled in; braces within them are not read as places."""
         values = {"question": question, "document": document, "context": document, "answer": answer}
         return "".join(values[piece] if number % 2 else piece for number, piece in enumerate(self._pieces))
 
     @property
     def fixed(self) -> str:
-        """What is sent in any case."""
+        """Return the text without its places."""
         return "".join(self._pieces[::2])
