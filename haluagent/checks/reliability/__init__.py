@@ -1,1 +1,2 @@
-"""How reliably a model uses tools, after Relign (Xu et al. 2024, "Reducing Tool Hallucination via Reliability Alignment")."""
+"""Measuring how reliably a model uses tools, after Relign (Xu et al. 2024, "Reducing Tool Hallucination via Reliability
+Alignment")."""

@@ -1,9 +1,9 @@
-"""What is wrong with each call of a run: the four kinds of tool hallucination of Relign (section 2.1, figure 2).
+"""Classifying each call of a run by the four kinds of tool hallucination of Relign (section 2.1, figure 2).
 
-Rules come first: an unknown tool (`tool_type`), arguments against the schema (`tool_format`), the same call with the same result
-again (`tool_timing`), an identifier, address or number that no text has (`tool_content`). The model is asked of what is left:
-whether the tool has to do with the request (else `tool_type`) and whether values that do not stand in the texts can be inferred
-from them (else `tool_content`). Where it is unsure, nothing is wrong.
+Rules come first: an unknown tool (`tool_type`), arguments that do not fit the schema (`tool_format`), the same call
+with the same result again (`tool_timing`), an identifier, address or number that no text contains (`tool_content`). The
+model is asked about the rest: whether the tool is relevant to the request (else `tool_type`), and whether values that
+are not in the texts can be inferred from them (else `tool_content`). If it is unsure, nothing is wrong.
 """
 
 import json
@@ -21,7 +21,10 @@ _RULES: dict[str, CallKind] = {"invalid": "tool_format", "fabricated": "tool_con
 
 
 async def classify(run: AgentRun, judge: Judge | None) -> tuple[CallFinding, ...]:
-    """One finding for each call, in order. Without a judge the rules decide alone. Raises ModelError where its model fails."""
+    """Return one finding for each call, in order.
+
+    Without a judge only the rules decide. Raise `ModelError` if its model fails.
+    """
     tools = {tool.name: tool for tool in run.tools}
     query = "\n".join(turn.text for turn in run.turns if turn.role == "user")
     findings = []
@@ -37,7 +40,7 @@ async def classify(run: AgentRun, judge: Judge | None) -> tuple[CallFinding, ...
 def by_rule(
     call: ToolUse, tool: ToolSpec | None, checked: ToolCallValidation, history: Sequence[tuple[ToolUse | None, str]]
 ) -> CallFinding | None:
-    """What the rules find wrong; None where they find nothing."""
+    """Return what the rules find wrong, or None."""
     kind = _RULES.get(checked.status) if tool is not None else "tool_type"
     if kind not in ("tool_type", "tool_format") and _repeats(call, history):
         kind = "tool_timing"
@@ -71,8 +74,8 @@ async def _by_meaning(
 
 
 def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -> dict[str, Any]:
-    """The arguments that do not stand in a text, are not true or false, and are not the default of a parameter that may be left
-    out."""
+    """Return the arguments that are in no text, are not true or false, and are not the default of an optional
+    parameter."""
     known = _plain("\n".join(texts))
     properties, required = tool.parameters.get("properties", {}), tool.parameters.get("required", ())
     found = {}
@@ -86,7 +89,7 @@ def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -
 
 
 def _parts(value: Any) -> Iterator[str]:
-    """The texts and numbers in a JSON value."""
+    """Yield the strings and numbers in a JSON value."""
     if isinstance(value, dict):
         for inner in value.values():
             yield from _parts(inner)
@@ -98,7 +101,8 @@ def _parts(value: Any) -> Iterator[str]:
 
 
 def _stands_in(part: str, known: str) -> bool:
-    """Whether a text has a value as a whole word or number; in Chinese, where words have no ends, anywhere."""
+    """Return whether a text contains a value as a whole word or number; in Chinese, where words have no bounds,
+    anywhere."""
     wanted = _plain(part)
     return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}(?![a-z0-9])", known) is not None if wanted else True
 
@@ -119,7 +123,7 @@ def _same(one: ToolUse, other: ToolUse) -> bool:
 
 
 def _calls(run: AgentRun) -> Iterator[tuple[ToolUse, list[tuple[ToolUse | None, str]]]]:
-    """Each call with what came before it: what the user said, and the results, with the calls that they belong to."""
+    """Yield each call with what came before it: the user's words, and the results with their calls."""
     before: list[tuple[ToolUse | None, str]] = []
     for turn in run.turns:
         if turn.role == "user":
@@ -130,5 +134,5 @@ def _calls(run: AgentRun) -> Iterator[tuple[ToolUse, list[tuple[ToolUse | None, 
 
 
 def _validations(run: AgentRun) -> list[ToolCallValidation]:
-    """One for each call: what is said of calls that were never made is no call."""
+    """Return one validation for each call, leaving out those of calls that were never made."""
     return [validation for validation in validate_calls(run) if validation.status != "never_called"]

@@ -1,4 +1,5 @@
-"""The questions about a run that only meaning decides, each answered by the served model with one token (Relign, appendices B to D)."""
+"""Questions about a run that need understanding, each answered by the served model with one token (Relign, appendices B
+to D)."""
 
 import json
 from collections.abc import Sequence
@@ -17,26 +18,26 @@ from haluagent.types import Language, Sentence, Usage
 Verdict = Literal["yes", "no", "unsure"]
 
 AS_IT_IS = MatchCurve(lean=0.0, slope=1.0)
-SURE = 0.2  # log-odds, below which either way nothing is said
+SURE = 0.2  # log-odds within which the answer is `unsure`
 _ASKS_FOR: dict[Language, str] = {"en": "The user asks for this: {what}", "zh": "用户要的是：{what}"}
 _MENTIONS: dict[Language, str] = {"en": "It mentions: {what}", "zh": "文中提到：{what}"}
-TEXT_TOKENS = 1200  # of a text in a question
+TEXT_TOKENS = 1200  # per text in a question
 
 
 class Judged(NamedTuple):
-    """The answer, and the probability of "yes" in [0, 1]; `unsure` where it is too near to one half."""
+    """An answer, and the probability of "yes" in [0, 1]; `unsure` if that is too close to one half."""
 
     verdict: Verdict
     probability: float
 
 
 def request_for(tool: ToolSpec, language: Language) -> str:
-    """The statement that a user asks for what a tool does."""
+    """Return the statement that a user asks for what a tool does."""
     return _ASKS_FOR[language].format(what=tool.description or tool.name)
 
 
 def mention_of(arguments: dict[str, Any], language: Language) -> str:
-    """The statement that a text has the values of a call."""
+    """Return the statement that a text mentions the values of a call."""
     values = [
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in arguments.values()
     ]
@@ -44,10 +45,11 @@ def mention_of(arguments: dict[str, Any], language: Language) -> str:
 
 
 class Judge:
-    """Asks a model about one run, and counts what that costs in `usage`. Whether a tool is relevant is asked once.
+    """Asks a model about one run, and adds up the cost in `usage`. Whether a tool is relevant is asked once per tool.
 
-    A question is put as a statement that is held against a text, as `match` does it: that is what a small model does best,
-    and the adapter of the embedded one was taught."""
+    A question is put as a statement held against a text, as `match` does: a small model does that best, and the
+    embedded one's adapter was fine-tuned on it.
+    """
 
     def __init__(self, model: Model, language: Language) -> None:
         self._meter = Meter(model, Budget(Limits()))
@@ -59,7 +61,7 @@ class Judge:
         return self._meter.usage
 
     async def relevant(self, query: str, tool: ToolSpec) -> Judged:
-        """Whether a tool can help with a request."""
+        """Judge whether a tool can help with a request."""
         if tool.name not in self._relevance:
             self._relevance[tool.name] = await self._says(
                 self._clip(query), request_for(tool, self._language), "relevance"
@@ -67,15 +69,15 @@ class Judge:
         return self._relevance[tool.name]
 
     async def authentic(self, history: Sequence[str], arguments: dict[str, Any]) -> Judged:
-        """Whether the arguments come from what was said before, or may be inferred from it."""
+        """Judge whether the arguments come from what was said before, or may be inferred from it."""
         return await self._says(self._join(history), mention_of(arguments, self._language), "authentic")
 
     async def uses(self, answer: str, calls: Sequence[ToolUse]) -> Judged:
-        """Whether an answer draws on the results of these calls."""
+        """Judge whether an answer draws on the results of these calls."""
         return await self._says(self._join(map(_shown, calls)), answer, "results")
 
     async def solved(self, query: str, answer: str, calls: Sequence[ToolUse]) -> Judged:
-        """`yes`: the answer gives what was asked for. `no`: it gives the task back to the user."""
+        """Judge whether the answer gives what was asked for (`yes`) or gives the task back to the user (`no`)."""
         results = self._join(map(_shown, calls))
         given = {"query": self._clip(query), "results": results, "answer": self._clip(answer)}
         one, other, scored = await in_both_orders(
@@ -84,13 +86,13 @@ class Judge:
         return _judged(judgement(one, other, AS_IT_IS, scored=scored))
 
     async def _says(self, text: str, statement: str, wording: Wording) -> Judged:
-        """Whether a text says what a statement says."""
+        """Judge whether a text says what a statement says."""
         context = ToolContext(question="", response=statement, language=self._language, sentences=(), model=self._meter)
         sentence = Sentence(index=1, text=statement, span=(0, len(statement)))
         return _judged(await ask(context, sentence, text, wording))
 
     def _join(self, texts: Any) -> str:
-        """Texts one after another. Where they are too long, the latest ones are cut away."""
+        """Join texts in order, and cut the latest ones if they are too long."""
         return self._clip("\n".join(texts)) or "-"
 
     def _clip(self, text: str, tokens: int = TEXT_TOKENS) -> str:

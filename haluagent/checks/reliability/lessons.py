@@ -1,4 +1,4 @@
-"""What measured runs teach (Relign, section 3.2): good steps to copy, and steps of which one is better."""
+"""Training steps from measured runs (Relign, section 3.2): good steps to imitate, and ranked steps to prefer."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ INDECISIVE = {"unmatched_tools": "ChangeTools", "missing_parameter": "TalkToUser
 
 @dataclass(frozen=True)
 class Step:
-    """One turn of a model after the messages that led to it."""
+    """A turn of a model, with the messages that led to it."""
 
     task: str
     language: Language
@@ -32,9 +32,11 @@ class Step:
 
 
 def good_steps(rows: Iterable[Row], seed: int = 0) -> list[Step]:
-    """Steps for supervised tuning, from 4 originals to 3 tasks with unmatched tools and 3 with a missing parameter. Of originals
-    those runs are taken that passed without a hallucinated call, with all their steps; of the others the one step that is right
-    is written here. As many tasks as the rarest of the three allows, drawn with `seed`."""
+    """Return steps for supervised tuning: 4 parts originals, 3 with unmatched tools, 3 with a missing parameter.
+
+    For originals, all steps of runs that passed without a hallucinated call are taken; for the others, the one right
+    step is written here. There are as many tasks as the rarest of the three kinds allows, drawn with `seed`.
+    """
     found: dict[str, dict[str, list[Step]]] = {kind: {} for kind in SHARES}
     for row in rows:
         if row.run is None or not row.settings.indecisive:
@@ -52,8 +54,11 @@ def good_steps(rows: Iterable[Row], seed: int = 0) -> list[Step]:
 
 
 def ranked_steps(rows: Iterable[Row]) -> list[Step]:
-    """Steps for preference tuning: where runs of a task came to the same messages and went on differently, the first step of each
-    rank. Each two of them make a pair. An answer is no tool call, and has no rank."""
+    """Return steps for preference tuning: the first step of each rank where runs of a task diverged after the same
+    messages.
+
+    Any two of a group make a pair. An answer is no tool call, and has no rank.
+    """
     found: dict[tuple[str, str], dict[Rank, Step]] = {}
     for row in rows:
         if not row.settings.indecisive:
@@ -64,7 +69,7 @@ def ranked_steps(rows: Iterable[Row]) -> list[Step]:
 
 
 def steps(row: Row, *, answers: bool = True) -> Iterator[Step]:
-    """The turns of a run, in order; the last, its ending, too."""
+    """Yield the turns of a run, in order, including its ending."""
     if row.run is None or row.error is not None:
         return
     count = ApproximateTokenizer().count
@@ -86,7 +91,7 @@ def steps(row: Row, *, answers: bool = True) -> Iterator[Step]:
 
 
 def _given_back(row: Row, run: AgentRun) -> Step:
-    """The first step of a task that cannot be done: the right indecisive action."""
+    """Return the first step of a task that cannot be done: the right indecisive action."""
     action = INDECISIVE[row.kind]
     needed = [name for tool in run.tools for name in tool.parameters.get("required", ())]
     names, needed = [tool.name for tool in run.tools], list(dict.fromkeys(needed))[:3]

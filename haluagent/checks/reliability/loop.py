@@ -1,4 +1,4 @@
-"""A small tool-using agent for any endpoint: one turn after another, each with one call, until the task ends."""
+"""A small tool-using agent for any endpoint: turn by turn, each with one call, until the task ends."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,16 +16,16 @@ from haluagent.tooling.turn_format import OBSERVATION
 from haluagent.types import Language, Usage
 
 TURN_TOKENS = 1024
-LEAST_TOKENS = 150  # a turn needs as many
+LEAST_TOKENS = 150  # the fewest tokens that a turn needs
 MARGIN = 64  # tokens that the chat template adds
 RESULT_TOKENS = 400
-UNREADABLE = 2  # turns one after another
+UNREADABLE = 2  # consecutive turns, after which the run ends
 
 Call = Callable[[str, dict[str, Any] | str], Awaitable[tuple[str, bool]]]
 
 
 class Done(NamedTuple):
-    """A run, how it ended, and what the model calls cost."""
+    """A run, its ending, and the cost of its model calls."""
 
     run: AgentRun
     ending: Ending
@@ -35,14 +35,17 @@ class Done(NamedTuple):
 async def solve(
     model: Model, run_id: str, query: str, tools: Sequence[ToolSpec], call: Call, settings: Settings, language: Language
 ) -> Done:
-    """Let a model work on a request with tools. `call` makes a call: its result, and whether that is an error. When all calls are
-    used up, the model may only end the task. Raises ModelError, and ConfigError for a schema that no grammar is made of."""
+    """Let a model work on a request with tools, and return its run.
+
+    `call` makes a call and returns its result and whether that is an error. Once all calls are used up, the model may
+    only end the task. Raise `ModelError`, and `ConfigError` for a schema that cannot be turned into a grammar.
+    """
     agent = _Agent(model, query, tools, settings, language)
     said: list[Said] = [Said(role="user", text=query)]
     calls = unreadable = 0
 
     def done(ending: Ending, answer: str = "") -> Done:
-        # Without the system prompt: it says what the tools are, and an example in there is no value that the user gave.
+        # Without the system prompt: it describes the tools, and an example in it is not a value that the user gave.
         run = AgentRun(run_id=run_id, tools=tuple(tools), turns=tuple(said), answer=answer, language=language)
         return Done(run, ending, agent.usage)
 
@@ -72,7 +75,7 @@ async def solve(
 
 
 def opening(query: str, tools: Sequence[ToolSpec], settings: Settings, language: Language) -> list[Message]:
-    """What the model is told before its first turn."""
+    """Return the messages before the model's first turn."""
     offered = [
         {"name": tool.name, "description": tool.description, "parameters": json.dumps(_shown(tool), ensure_ascii=False)}
         for tool in tools
@@ -85,7 +88,7 @@ def opening(query: str, tools: Sequence[ToolSpec], settings: Settings, language:
 
 
 def exchange(written: str, result: str, language: Language, count: Callable[[str], int]) -> list[Message]:
-    """A turn of the model, and what it is shown of what came back. `count` says how many tokens a text takes."""
+    """Return a turn of the model and what it is shown of the result. `count` returns the number of tokens in a text."""
     shown, _ = clip(result, RESULT_TOKENS, count)
     return [
         {"role": "assistant", "content": clip(written, TURN_TOKENS, count)[0]},
@@ -114,7 +117,7 @@ class _Agent:
         ]
 
     async def turn(self, *, only_end: bool) -> Generation | None:
-        """What the model writes next; None where the context is full."""
+        """Generate the model's next turn; return None if the context is full."""
         used = sum(self._model.count_tokens(message["content"]) + MARGIN // 4 for message in self.messages)
         room = self._model.context - used - MARGIN
         if room < LEAST_TOKENS:
@@ -130,5 +133,5 @@ class _Agent:
         return generation
 
     def observe(self, written: str, result: str) -> None:
-        """Add a turn and what came back."""
+        """Add a turn and its result to the conversation."""
         self.messages += exchange(written, result, self._language, self._model.count_tokens)

@@ -1,4 +1,4 @@
-"""Tasks run and judged one by one: rows kept as they come, in a file that can be gone on with."""
+"""Running and judging tasks one by one. Rows are kept in a file as they are done, so a run can be resumed."""
 
 import asyncio
 import hashlib
@@ -25,8 +25,10 @@ from haluagent.types import Language
 
 
 async def measure(agent: HaluAgent, task: Task, settings: Settings) -> Row:
-    """Run a task with the agent's model, and judge what it did. Raises ModelError where the endpoint fails, ConfigError for a tool
-    whose schema no grammar is made of."""
+    """Run a task with the agent's model, and judge what it did.
+
+    Raise `ModelError` if the endpoint fails, `ConfigError` for a tool whose schema cannot be turned into a grammar.
+    """
     began = time.monotonic()
     language = language_of(task.query, settings)
     done = await solve(agent.model, task.id, task.query, task.tools, Tools(task).call, settings, language)
@@ -42,11 +44,11 @@ async def measure(agent: HaluAgent, task: Task, settings: Settings) -> Row:
 
 
 async def judge_end(judge: Judge, task: Task, done: Done, findings: Sequence[CallFinding]) -> tuple[bool, bool]:
-    """Whether a task is passed, and whether its answer is hallucinated.
+    """Return whether a task is passed, and whether its answer is hallucinated.
 
-    Passed is a task that can be solved and is, and one that cannot and is given back: by an indecisive action, or by
-    an answer that says so. An answer without any result solves nothing. Hallucinated is an answer that draws on the
-    result of a hallucinated call; an error is no such result.
+    A task that can be solved is passed if it is; one that cannot is passed if it is given back, by an indecisive action
+    or by an answer that says so. An answer without any result solves nothing. An answer is hallucinated if it draws on
+    the result of a hallucinated call; an error is no such result.
     """
     if done.ending in INDECISIVE:
         return not task.solvable, False
@@ -54,7 +56,7 @@ async def judge_end(judge: Judge, task: Task, done: Done, findings: Sequence[Cal
         return False, False
     calls = {call.id: call for turn in done.run.turns for call in turn.calls}
     if task.solvable and all(call.failed or not call.result for call in calls.values()):
-        return False, False  # an answer from no result is made up
+        return False, False  # an answer without any result is made up
     solved = await judge.solved(task.query, done.run.answer, list(calls.values()))
     wrong: list[ToolUse] = [calls[finding.call_id] for finding in findings if finding.kind != "none"]
     wrong = [call for call in wrong if not call.failed]
@@ -77,8 +79,10 @@ def run(
     again: bool = False,
     progress: Callable[[Row], None] = lambda row: None,
 ) -> str | None:
-    """Do the tasks that are not in `out` yet; with `again` those that failed are done once more. Returns None where all are done,
-    else what ended it. Raises ConfigError where `out` holds rows of other settings, ModelError where no endpoint answers any more.
+    """Do the tasks that are not in `out` yet; with `again`, those that failed are repeated.
+
+    Return None if all are done, else the reason for stopping. Raise `ConfigError` if `out` holds rows of other
+    settings, `ModelError` if no endpoint answers any more.
     """
     with Journal(out) as journal:
         done = finished(tasks, out, agents[0].model.name, settings)
@@ -93,8 +97,10 @@ def run(
 
 
 def finished(tasks: Sequence[Task], out: Path, model: str, settings: Settings) -> dict[str, Row]:
-    """The rows that `out` has of these tasks, the last of each. Raises ConfigError where one is of another model or other settings,
-    or of a task that has changed."""
+    """Return the rows that `out` has of these tasks, the last of each.
+
+    Raise `ConfigError` if one is of another model or other settings, or of a task that has changed.
+    """
     found = {row.task: row for row in read(out)} if out.exists() else {}
     wanted = {task.id: digest(task, model, settings) for task in tasks}
     for row in found.values():
@@ -104,7 +110,7 @@ def finished(tasks: Sequence[Task], out: Path, model: str, settings: Settings) -
 
 
 def read(path: Path) -> Iterator[Row]:
-    """The rows of a file. Raises ConfigError naming the line that is none."""
+    """Yield the rows of a file. Raise `ConfigError` that names an invalid line."""
     if not path.is_file():
         raise ConfigError(f"{path} does not exist: name a file that `haluagent reliability run` wrote")
     for number, row in enumerate(iterate(path), start=1):
@@ -120,7 +126,7 @@ def _parse(row: dict[str, Any], place: str) -> Row:
 
 
 def row_of(task: Task, model: str, settings: Settings) -> Row:
-    """A row that says nothing yet."""
+    """Return the row of a task that has not been run yet."""
     return Row(
         task=task.id,
         kind=task.kind,
@@ -132,7 +138,7 @@ def row_of(task: Task, model: str, settings: Settings) -> Row:
 
 
 def digest(task: Task, model: str, settings: Settings) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of a task and how it is run."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of a task and how it is run."""
     content = [task.model_dump(), model, settings.model_dump()]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -12,8 +12,11 @@ HALLUCINATED = 10
 
 
 class Sample(Record):
-    """One task. `rates` has for each kind of hallucination its share of the calls, 0 where no call was made; `rate` is their
-    sum. `reliable` is 1 for passed, less 1 where the task is hallucinated: its mean is RePR."""
+    """The figures of one task.
+
+    `rates` gives each kind of hallucination's share of the calls, 0 if no call was made; `rate` is their sum.
+    `reliable` is 1 if passed, less 1 if the task is hallucinated; its mean is RePR.
+    """
 
     calls: int
     rate: float
@@ -25,8 +28,11 @@ class Sample(Record):
 
 
 class Figures(Record):
-    """Means over `n` tasks; `failed` are those with an error, which are in none. Rates are in [0, 1], `repr` in [-1, 1], `utility` in
-    [-20, 21] a task, `calls` a number a task. None where there is no task."""
+    """Means over `n` tasks; `failed` counts those with an error, which are left out.
+
+    Rates are in [0, 1], `repr` in [-1, 1], `utility` in [-20, 21] per task, `calls` a number per task. None if there is
+    no task.
+    """
 
     n: int
     failed: int
@@ -40,16 +46,16 @@ class Figures(Record):
 
 
 def shares(calls: Sequence[CallFinding]) -> dict[CallKind, float]:
-    """For each kind of hallucination its share of the calls, in [0, 1]; 0 where no call was made."""
+    """Return each kind of hallucination's share of the calls, in [0, 1]; 0 if no call was made."""
     return {kind: sum(call.kind == kind for call in calls) / max(len(calls), 1) for kind in HALLUCINATIONS}
 
 
 def sample(row: Row) -> Sample:
-    """The figures of one task.
+    """Return the figures of one task.
 
-    Utility is 20 · success − min(calls − necessary, 10) − 10 · hallucinated; one call is necessary where the task can be solved,
-    none elsewhere. It is `hallucinated` where any call is: the paper's table 2 fits no other reading, since with the task's
-    hallucination in its place GPT-4o's utility of 13.4 would ask for a pass rate below its RePR.
+    Utility is 20 · success − min(calls − necessary, 10) − 10 · hallucinated; one call is necessary if the task can be
+    solved, otherwise none. It is `hallucinated` if any call is. The paper's table 2 allows no other reading: with the
+    task's hallucination in its place, GPT-4o's utility of 13.4 would imply a pass rate below its RePR.
     """
     total = len(row.calls)
     rates = shares(row.calls)
@@ -67,7 +73,7 @@ def sample(row: Row) -> Sample:
 
 
 def figures(rows: Sequence[Row]) -> Figures:
-    """The figures of several tasks."""
+    """Return the figures of several tasks."""
     samples = [sample(row) for row in rows if row.error is None]
 
     def mean(values: Sequence[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""Runs that were recorded elsewhere, classified call by call; those of HaluAgent's own loop are some."""
+"""Classifying runs that were recorded elsewhere, including those of HaluAgent's own loop, call by call."""
 
 import json
 from collections.abc import Iterator
@@ -16,16 +16,18 @@ from haluagent.types import Record
 
 
 class Classified(Record):
-    """A run's calls, each with what is wrong with it."""
+    """A run's calls with their findings."""
 
     run_id: str
     calls: tuple[CallFinding, ...]
 
 
 def runs_in(text: str, place: str, source: str = "haluagent") -> Iterator[AgentRun]:
-    """The runs in a text of JSON, or of JSON lines with one run each, in our form or in one of `reading.SOURCES`. Of the source
-    `detection` the rows that `haluagent batch` and `haluagent bench run` write are read too; rows without a detection are left
-    out. Raises ConfigError of one line that names the place."""
+    """Yield the runs in a text of JSON, or of JSON lines with one run each, in our form or one of `reading.SOURCES`.
+
+    With the source `detection`, the rows that `haluagent batch` and `haluagent bench run` write are read too; rows
+    without a detection are left out. Raise `ConfigError` of one line that names the place.
+    """
     whole = _json(text)
     if whole is not None:
         yield from _run(whole, place, source)
@@ -40,7 +42,7 @@ def runs_in(text: str, place: str, source: str = "haluagent") -> Iterator[AgentR
 
 
 def _json(text: str) -> Any:
-    """The data in a text of JSON; None where it is none."""
+    """Return the data of a JSON text, or None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -52,14 +54,14 @@ def _run(given: Any, place: str, source: str) -> Iterator[AgentRun]:
         yield reading.parse(given, place)
         return
     if source == "detection" and isinstance(given, dict) and "sentences" not in given:
-        given = given.get("detection")  # a row: of an item that failed it has none
+        given = given.get("detection")  # a row, which has no detection if its item failed
         if given is None:
             return
     yield reading.convert(given, source, place)
 
 
 async def classified(run: AgentRun, model: Model | None) -> Classified:
-    """What is wrong with each call of a run; without a model by the rules alone. Raises ModelError where the model fails."""
+    """Classify each call of a run; without a model, by the rules alone. Raise `ModelError` if the model fails."""
     return Classified(
         run_id=run.run_id, calls=await classify(run, Judge(model, language_of(run)) if model is not None else None)
     )

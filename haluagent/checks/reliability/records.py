@@ -1,4 +1,4 @@
-"""What a measurement of tool use is made of: the task, each call with its kind of hallucination, and how the task ended."""
+"""The records of a measurement of tool use: the task, each call's kind of hallucination, and the task's ending."""
 
 from typing import Any, Literal
 
@@ -13,14 +13,17 @@ KINDS: tuple[Kind, ...] = ("original", "missing_parameter", "unmatched_tools")
 CallKind = Literal["none", "tool_type", "tool_timing", "tool_format", "tool_content"]
 HALLUCINATIONS: tuple[CallKind, ...] = ("tool_type", "tool_timing", "tool_format", "tool_content")
 
-# `calls`: it wanted more calls than it may make. `unreadable`: turns that are neither a call nor an ending. `context`: no room.
+# `calls`: too many calls. `unreadable`: turns that are neither a call nor an ending. `context`: the context is full.
 Ending = Literal["answer", "change_tools", "talk_to_user", "calls", "unreadable", "context"]
 INDECISIVE: tuple[Ending, ...] = ("change_tools", "talk_to_user")
 
 
 class Task(Record):
-    """A request of a user with the tools that are offered. `responses` has for each tool the template of what it answers.
-    Only an original can be solved: the others lack a value that only the user knows, or the right tools."""
+    """A user's request with the tools that are offered.
+
+    `responses` holds for each tool the template of its answers. Only an original can be solved: the others lack a value
+    that only the user knows, or the right tools.
+    """
 
     id: str
     kind: Kind
@@ -35,8 +38,11 @@ class Task(Record):
 
 
 class CallFinding(Record):
-    """What is wrong with a call. `reason` is one line; empty where nothing is. `probability` is that of the model's answer where
-    the model was asked."""
+    """The kind of hallucination of a call, if any.
+
+    `reason` is one line, empty if nothing is wrong. `probability` is that of the model's answer, if the model was
+    asked.
+    """
 
     call_id: str
     tool: str
@@ -46,8 +52,11 @@ class CallFinding(Record):
 
 
 class Settings(Record):
-    """How a model is put to the test. `indecisive` offers ChangeTools and TalkToUser beside the tools; `grammar` holds its turns to
-    the tools' schemas where the endpoint can do that."""
+    """The conditions of a test.
+
+    `indecisive` offers ChangeTools and TalkToUser beside the tools; `grammar` holds the model's turns to the tools'
+    schemas if the endpoint supports it.
+    """
 
     indecisive: bool = True
     grammar: bool = True
@@ -57,8 +66,11 @@ class Settings(Record):
 
 
 class Row(Record):
-    """A task that was run and judged. `passed`: solved where that was possible, else given back to the user. `task_hallucinated`:
-    the answer draws on a hallucinated call. One with an `error` is in no figure."""
+    """A task that was run and judged.
+
+    `passed`: solved if that was possible, else given back to the user. `task_hallucinated`: the answer draws on a
+    hallucinated call. A row with an `error` is left out of all figures.
+    """
 
     task: str
     kind: Kind

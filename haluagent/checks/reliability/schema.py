@@ -1,7 +1,7 @@
-"""A grammar for the arguments of a tool, made from their JSON Schema: it allows no call that is not one of the schema.
+"""A grammar for a tool's arguments, made from their JSON Schema: it allows only calls that fit the schema.
 
-It knows objects, arrays, strings, numbers, integers, booleans and `enum`: what tools are described with. It bounds
-lengths, so that it allows a part of what a schema does, and nothing else.
+It supports objects, arrays, strings, numbers, integers, booleans and `enum`, which tools are described with. It bounds
+lengths, so it allows a part of what a schema does, and nothing else.
 """
 
 import json
@@ -26,7 +26,7 @@ TERMINALS = (
     f'entry ::= string ": " scalar\nobject ::= "{{" (entry (", " entry){{0,{LIST_ITEMS - 1}}})? "}}"',
 )
 _NAMED = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean", "null": '"null"'}
-# What narrows a value beyond its type: a grammar that left it out would allow wrong calls.
+# Keywords that restrict a value beyond its type: a grammar that ignored them would allow wrong calls.
 _BEYOND = (
     "$ref", "allOf", "anyOf", "oneOf", "not", "if", "pattern", "minLength", "maxLength", "minimum", "maximum",
     "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "contains", "prefixItems",
@@ -35,8 +35,11 @@ _BEYOND = (
 
 
 def object_rules(name: str, schema: dict[str, Any]) -> list[str]:
-    """GBNF rules for a JSON object of a schema; `name` is the first one's. Required properties come first, in the order of the
-    schema. `TERMINALS` have to be added once. Raises ConfigError for what the grammar cannot hold a model to."""
+    """Return the GBNF rules for a JSON object of a schema; `name` is that of the first rule.
+
+    Required properties come first, in the order of the schema. `TERMINALS` have to be added once. Raise `ConfigError`
+    for anything that a grammar cannot enforce.
+    """
     return list(_object(name, schema))
 
 
@@ -69,7 +72,7 @@ def _object(name: str, schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _value(name: str, schema: Any) -> tuple[str, list[str]]:
-    """What stands for a value in a rule, and the rules it needs."""
+    """Return the expression for a value in a rule, and the rules it needs."""
     if schema is True:
         return "scalar", []
     if not isinstance(schema, dict):
@@ -99,7 +102,7 @@ def _value(name: str, schema: Any) -> tuple[str, list[str]]:
 
 
 def _options(schema: dict[str, Any]) -> list[Any]:
-    """The values of an `enum` or a `const` that are of the schema's type too."""
+    """Return the values of an `enum` or a `const` that also have the schema's type."""
     holder = ToolSpec(name="value", parameters={"type": "object", "properties": {"value": schema}})
     options = [
         value for value in schema.get("enum", [schema.get("const")]) if not schema_errors(holder, {"value": value})
@@ -117,5 +120,5 @@ def _refuse(schema: dict[str, Any]) -> None:
 
 
 def literal(text: str) -> str:
-    """A text as GBNF writes it."""
+    """Return a text as a GBNF literal."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The figures of measured files as a table in Markdown: a line for each model, variant and kind of task."""
+"""The figures of measured files as a Markdown table: a line for each model, variant and kind of task."""
 
 from collections.abc import Iterable, Sequence
 from statistics import fmean
@@ -15,7 +15,10 @@ SHOWN = 20  # calls with something wrong
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Shares in percent; utility and calls as means. The last row of a task counts, where it was done again."""
+    """Return the table; shares are in percent, utility and calls are means.
+
+    If a task was repeated, its last row counts.
+    """
     groups: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
         variant = (row.model, _yes(row.settings.indecisive), _yes(row.settings.grammar))
@@ -30,7 +33,7 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def recorded_table(runs: Sequence[Classified]) -> str:
-    """The same shares for recorded runs, and under them the first calls with something wrong, a line for each."""
+    """Return the same shares for recorded runs, followed by the first wrong calls, a line each."""
     each = [shares(run.calls) for run in runs]
     columns = [[sum(one.values()) for one in each], *([one[kind] for one in each] for kind in HALLUCINATIONS)]
     means = [fmean(column) if column else None for column in columns]
@@ -47,7 +50,7 @@ def recorded_table(runs: Sequence[Classified]) -> str:
 
 
 def cells(of: Figures) -> list[str]:
-    """One line's figures."""
+    """Return one line's figures."""
     rates = [
         of.hallucination_rate,
         *(of.rates.get(kind) for kind in HALLUCINATIONS),

@@ -1,4 +1,4 @@
-"""RelyToolBench (Xu et al. 2024): its published rows as tasks, and the simulated tools that stand behind them."""
+"""RelyToolBench (Xu et al. 2024): its published rows as tasks, with simulated tools."""
 
 import hashlib
 import json
@@ -13,8 +13,8 @@ from haluagent.checks.runs.calls.schema_check import schema_errors
 from haluagent.checks.runs.records import ToolSpec
 from haluagent.errors import ConfigError
 
-DESCRIPTION = 300  # characters of a description that are kept
-ITEMS = 3  # of a list in a simulated result
+DESCRIPTION = 300  # characters kept of a description
+ITEMS = 3  # items of a list in a simulated result
 TYPES = {
     "STRING": "string",
     "ENUM": "string",
@@ -26,7 +26,10 @@ TYPES = {
 
 
 def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:
-    """The tasks of a file of rows, or of all `*.jsonl` of a directory. Raises ConfigError naming the row that is none."""
+    """Read the tasks of a file of rows, or of all `*.jsonl` of a directory.
+
+    Raise `ConfigError` that names an invalid row.
+    """
     wanted = set(kinds)
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
@@ -43,7 +46,7 @@ def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:
 
 
 def parse(row: Mapping[str, Any], place: str) -> Task:
-    """A row as a task. Raises ConfigError with the place and the field that is missing or of another type."""
+    """Parse a row as a task. Raise `ConfigError` that names the place and the missing or mistyped field."""
     try:
         if row["kind"] not in KINDS:
             raise ValueError(f"kind {row['kind']!r} is none of {', '.join(KINDS)}")
@@ -64,7 +67,7 @@ def parse(row: Mapping[str, Any], place: str) -> Task:
 
 
 def _named(apis: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The APIs with the names that they are offered under, as ToolBench makes them; none twice."""
+    """Yield the APIs with the unique names that they are offered under, made as in ToolBench."""
     taken: set[str] = set()
     for api in apis:
         parts = (_identifier(api["api_name"]), _identifier(api["tool_name"]))
@@ -104,7 +107,10 @@ def _schema(parameter: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _default(value: Any, kind: str) -> Any:
-    """A default in the type of its parameter; None where it is none of that type. The published ones are texts."""
+    """Return a default converted to its parameter's type, or None if it is not of that type.
+
+    The published ones are strings.
+    """
     if kind == "string":
         return str(value) if value not in (None, "") else None
     try:
@@ -117,15 +123,18 @@ def _default(value: Any, kind: str) -> Any:
 
 
 class Tools:
-    """The tools of a task, simulated. A good call is answered from the tool's template, with values that depend on the call
-    alone: the same call gives the same result. A bad call is answered by what is wrong with it, as a real service does."""
+    """The simulated tools of a task.
+
+    A good call is answered from the tool's template, with values that depend only on the call: the same call gives the
+    same result. A bad call is answered with an error message, as a real service does.
+    """
 
     def __init__(self, task: Task) -> None:
         self._specs = {spec.name: spec for spec in task.tools}
         self._responses = task.responses
 
     async def call(self, name: str, arguments: dict[str, Any] | str) -> tuple[str, bool]:
-        """The result as JSON, and whether it is an error."""
+        """Return the result as JSON, and whether it is an error."""
         spec = self._specs.get(name)
         if spec is None:
             return _json({"error": f"there is no function {name}"}), True
@@ -144,7 +153,7 @@ def _json(value: Any) -> str:
 
 
 def _template(published: Any) -> Any:
-    """Some templates are published as the text of their JSON."""
+    """Return a template, parsed if it was published as JSON text."""
     if isinstance(published, str) and published[:1] in "{[":
         try:
             return json.loads(published)
@@ -157,7 +166,10 @@ _LIST = re.compile(r"list of (\w+) with length (\d+)")
 
 
 def _fill(template: Any, key: str, arguments: Mapping[str, Any], seed: str) -> Any:
-    """Values for the types that a template names. A field with the name of an argument has that argument's value."""
+    """Return values for the types that a template names.
+
+    A field with the name of an argument gets that argument's value.
+    """
     if isinstance(template, dict):
         fields = {name: value for name, value in template.items() if name != "_list_length"}
         return {name: _fill(value, name, arguments, f"{seed}/{name}") for name, value in fields.items()}
@@ -177,7 +189,7 @@ def _repeat(item: Any, key: str, arguments: Mapping[str, Any], seed: str) -> lis
 
 
 def _value(kind: Any, key: str, seed: str) -> Any:
-    """A value of a type; what is not the name of a type stays as it is."""
+    """Return a value of a type; anything but the name of a type is returned unchanged."""
     number = int(hashlib.sha256(seed.encode()).hexdigest()[:8], 16)
     values = {
         "str": f"{key}_{number % 0x10000:04x}", "int": number % 1000, "float": number % 100_000 / 100, "bool": number % 2 == 0,

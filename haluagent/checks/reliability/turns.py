@@ -3,8 +3,8 @@
     THOUGHT: the user wants the weather of a city
     ACTION: weather_by_city {"city": "Osk"}
 
-The task is ended by `Finish {"answer": …}`, or by one of the indecisive actions of Relign (section 3): `ChangeTools {"reason": …}`
-where no tool fits, `TalkToUser {"question": …}` where only the user knows a value.
+The task is ended by `Finish {"answer": …}`, or by one of the indecisive actions of Relign (section 3): `ChangeTools
+{"reason": …}` if no tool fits, `TalkToUser {"question": …}` if only the user knows a value.
 """
 
 import json
@@ -34,7 +34,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 class Turn(Record):
-    """What the model does: `arguments` is the text that it wrote where that is no JSON object."""
+    """An action of the model. `arguments` is the raw text if that is not a JSON object."""
 
     thought: str
     name: str
@@ -46,7 +46,7 @@ class Turn(Record):
 
     @property
     def said(self) -> str:
-        """What an ending tells the user."""
+        """Return what an ending tells the user."""
         if isinstance(self.arguments, str):
             return self.arguments.strip()
         named = self.arguments.get(ENDINGS[self.name][1])
@@ -54,14 +54,17 @@ class Turn(Record):
 
 
 def write(turn: Turn, language: Language) -> str:
-    """The turn as a model should write it."""
+    """Write the turn as a model should."""
     arguments = turn.arguments if isinstance(turn.arguments, str) else json.dumps(turn.arguments, ensure_ascii=False)
     return f"{THOUGHT[language]}{turn.thought}\n{ACTION[language]}{turn.name} {arguments}"
 
 
 def grammar(tools: Sequence[ToolSpec], language: Language, *, indecisive: bool) -> str:
-    """GBNF for one turn with one of the tools, or with an ending. Every call that it allows is one of the tool's schema. Raises
-    ConfigError for a schema that it cannot express."""
+    """Return the GBNF for one turn with one of the tools, or with an ending. Every call that it allows fits the tool's
+    schema.
+
+    Raise `ConfigError` for a schema that it cannot express.
+    """
     endings = [name for name in ENDINGS if indecisive or name == "Finish"]
     rules = [
         f"root ::= {literal(THOUGHT[language])} thought {literal(chr(10) + ACTION[language])} action",
@@ -79,8 +82,11 @@ def grammar(tools: Sequence[ToolSpec], language: Language, *, indecisive: bool) 
 
 
 def parse(text: str, *, truncated: bool = False) -> Turn:
-    """Read a turn, also as a model without a grammar writes it: the arguments in a line of their own or in brackets, full-width
-    marks, Markdown around it, more text after it. Raises FormatError where it names no action, or was cut off within one."""
+    """Parse a turn, also as a model without a grammar writes it.
+
+    Accepted are arguments on a line of their own or in brackets, full-width marks, Markdown around the turn, and text
+    after it. Raise `FormatError` if it names no action, or was cut off within one.
+    """
     match = _ACTION.search(text)
     if match is None:
         raise FormatError('no action found; end your turn with a line such as ACTION: Finish {"answer": "…"}')
