@@ -1,6 +1,7 @@
-"""Whole agent runs: every tool call, every result and the answer, after the Agent Hallucination Detection Spec."""
+"""Checking whole agent runs, with every tool call, every result and the answer, after the Agent Hallucination Detection
+Spec."""
 
 from typing import Literal
 
-# Whose form a recorded run has: ours, what another library keeps, or a detection of our own.
+# The form of a recorded run: our own, that of another library, or a detection of HaluAgent.
 Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]

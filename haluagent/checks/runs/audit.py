@@ -1,4 +1,4 @@
-"""The audit log of a guard: one line of JSON for each report, which stays, however the process ends."""
+"""The audit log of a guard: one line of JSON per report, which survives however the process ends."""
 
 import fcntl
 import json
@@ -12,12 +12,15 @@ from haluagent.checks.runs.records import Action, HallucinationReport
 from haluagent.errors import ConfigError
 from haluagent.types import Record
 
-BEGINNING = b'{"time":'  # of each line
+BEGINNING = b'{"time":'  # the beginning of each line
 
 
 class AuditLine(Record):
-    """What was decided about a run, and when (UTC). `report` is None, and `error` says why, where the run could not be checked.
-    `round` counts the checks of one run from 1."""
+    """A decision about a run, with its time (UTC).
+
+    `report` is None, and `error` says why, if the run could not be checked. `round` counts the checks of one run from
+    1.
+    """
 
     time: datetime
     run_id: str
@@ -28,8 +31,10 @@ class AuditLine(Record):
 
 
 class AuditLog:
-    """A file of AuditLines, only ever appended to, by any number of threads and processes at once. Raises ConfigError where it
-    cannot be written, or is something else."""
+    """A file of AuditLines that is only appended to, by any number of threads and processes at once.
+
+    Raise `ConfigError` if it cannot be written, or is something else.
+    """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -46,14 +51,12 @@ class AuditLog:
     def append(
         self, run_id: str, turn: int, action: Action, error: str | None, report: HallucinationReport | None
     ) -> None:
-        """Add one line. It is on the disk when this returns. Raises OSError where it could not be."""
+        """Append one line. It is on the disk when this returns. Raise `OSError` if it could not be written."""
         line = AuditLine(time=datetime.now(UTC), run_id=run_id, round=turn, action=action, error=error, report=report)
         data = json.dumps(line.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         with self.path.open("a+b", buffering=0) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # let go of when the file is closed, or the process ends
-            file.truncate(
-                whole_lines(file)
-            )  # without what a process that was killed wrote of its line: nobody was told of it
+            fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or the process ends
+            file.truncate(whole_lines(file))  # drops the unfinished line of a killed process: nobody was told of it
             rest = memoryview(data)
             while rest:
                 rest = rest[file.write(rest) or 0 :]
@@ -61,7 +64,7 @@ class AuditLog:
 
 
 def read_audit(path: Path) -> Iterator[AuditLine]:
-    """The lines of an audit log, without one that was cut off. Raises ConfigError for a line that is none."""
+    """Yield the lines of an audit log, without a truncated last one. Raise `ConfigError` for an invalid line."""
     for number, record in enumerate(iterate(path), start=1):
         try:
             yield AuditLine.model_validate_json(json.dumps(record))

@@ -1,17 +1,17 @@
 """Stage 4: the gate, and the whole check of a run.
 
-Agent Hallucination Detection Spec, "Gating". What it leaves open is decided so:
+Agent Hallucination Detection Spec, "Gating". Where it leaves things open:
 
-- `emit` is the only way out: everything that neither blocks nor is good enough is `revise`. So an overall score between the
-  revise and the emit threshold is revised although no claim is below the former, and so is a mean that is high enough while
-  one claim is not.
-- A claim below the block threshold that is not critical is revised: it is worth a second try, and no reason to refuse.
-- A claim whose probes diverge is revised, and so is a rejected call. A call is rejected where its validation is `invalid`,
-  `fabricated` or `never_called`; `stale` is a remark. Only calls since the user last
-  spoke count. A later valid call of the same tool (of any, for a tool that there is not) makes up for one that was not executed,
-  or whose arguments did not fit. It does not make up for an executed call with an invented argument, which may have
-  acted: that is revised, so that the agent can say so and undo it, and blocked where the stakes are high.
-- A creative turn makes no claims, so its overall score is 1 and its calls alone decide.
+- `emit` is the only way out: everything that neither blocks nor is good enough is `revise`. So an overall score
+  between the revise and the emit threshold is revised even if no claim is below the former, and so is a mean that is
+  high enough if one claim is not.
+- A claim below the block threshold that is not critical is revised: it is worth a second try, but no reason to refuse.
+- A claim whose probes diverge is revised, and so is a rejected call. A call is rejected if its validation is `invalid`,
+  `fabricated` or `never_called`; `stale` is a remark. Only calls since the user last spoke count. A later valid call of
+  the same tool (of any tool, if the tool does not exist) makes up for a call that was not executed, or whose arguments
+  did not fit. It does not make up for an executed call with an invented argument, which may have had effects: that is
+  revised, so that the agent can say so and undo it, and blocked if the stakes are high.
+- A creative turn makes no claims, so its overall score is 1 and only its calls decide.
 """
 
 import asyncio
@@ -38,16 +38,16 @@ from haluagent.errors import ModelError
 __all__ = ["GateSettings", "acheck_run", "add_probes", "check_run", "decide"]
 
 REJECTED = ("invalid", "fabricated", "never_called")
-CRITICAL_WEIGHT = 2  # of a critical claim in the mean
+CRITICAL_WEIGHT = 2  # the weight of a critical claim in the mean
 
 
 async def acheck_run(
     agent: HaluAgent, run: AgentRun, *, settings: GateSettings | None = None, probes: bool = True
 ) -> HallucinationReport:
-    """The report on a run, after all four stages. Stages 1 and 2 run at the same time.
+    """Check a run in all four stages and return the report. Stages 1 and 2 run concurrently.
 
-    `probes=False` leaves stage 3 out, for a report at once; `add_probes` gives it later. Where the settings require probes they
-    are made all the same. Raises ModelError where the model fails: there is no report without a verdict.
+    `probes=False` leaves stage 3 out, for an immediate report that `add_probes` can complete later; if the settings
+    require probes, they are made anyway. Raise `ModelError` if the model fails: there is no report without a verdict.
     """
     settings = settings or GateSettings.for_task(run.task)
     try:
@@ -63,7 +63,7 @@ async def acheck_run(
 async def add_probes(
     agent: HaluAgent, run: AgentRun, report: HallucinationReport, *, settings: GateSettings | None = None
 ) -> HallucinationReport:
-    """A report without probes completed by stage 3, with the action that follows. Raises ModelError."""
+    """Complete a report without probes by stage 3, and update the action. Raise `ModelError`."""
     settings = settings or GateSettings.for_task(run.task)
     found = await probe(agent, run, report.claims, settings)
     divergent = {one.claim for one in found if diverges(one)}
@@ -79,7 +79,7 @@ async def add_probes(
 def check_run(
     agent: HaluAgent, run: AgentRun, *, settings: GateSettings | None = None, probes: bool = True
 ) -> HallucinationReport:
-    """`acheck_run` for synchronous code."""
+    """Check a run synchronously; see `acheck_run`."""
     return agent.wait_for(acheck_run(agent, run, settings=settings, probes=probes))
 
 
@@ -90,7 +90,7 @@ def decide(
     probes: Sequence[ConsistencyProbe],
     settings: GateSettings,
 ) -> tuple[Action, float]:
-    """What is to become of the answer, and the overall score."""
+    """Return the action for the answer, and the overall score."""
     score = overall(claims, settings)
     open_ones = open_rejections(run, validations)
     executed = settings.block_executed and any(one.status == "fabricated" and done for one, done in open_ones)
@@ -103,7 +103,7 @@ def decide(
 
 
 def overall(claims: Sequence[ReportClaim], settings: GateSettings) -> float:
-    """The least score, or the weighted mean; 1 where nothing is claimed."""
+    """Return the lowest score, or the weighted mean; 1 if nothing is claimed."""
     if not claims:
         return 1.0
     if settings.overall == "minimum":
@@ -113,15 +113,18 @@ def overall(claims: Sequence[ReportClaim], settings: GateSettings) -> float:
 
 
 def open_rejections(run: AgentRun, validations: Sequence[ToolCallValidation]) -> list[tuple[ToolCallValidation, bool]]:
-    """The rejected calls since the user last spoke that no later call made up for, each with whether it was executed.
-    Validations stand in the order of the calls; one that belongs to no call (`never_called`) stands behind them."""
+    """Return the rejected calls since the user last spoke that no later call made up for, each with whether it was
+    executed.
+
+    Validations are in the order of the calls; those without a call (`never_called`) come after them.
+    """
     calls = deque(
         (number, call) for number, turn in enumerate(run.turns) if turn.role == "assistant" for call in turn.calls
     )
     last = max((number for number, turn in enumerate(run.turns) if turn.role == "user"), default=-1)
     offered = {tool.name for tool in run.tools}
     paired: list[tuple[ToolCallValidation, int, ToolUse | None]] = []
-    good: dict[str, int] = {}  # of each tool, the turn of its last call that was right
+    good: dict[str, int] = {}  # by tool, the turn of its last correct call
     for one in validations:
         fits = bool(calls) and one.status != "never_called" and calls[0][1].tool == one.tool
         number, call = calls.popleft() if fits else (len(run.turns), None)

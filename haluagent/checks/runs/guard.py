@@ -1,4 +1,4 @@
-"""What a runtime does with a report: let the answer out, have it revised, or refuse. And the log of all that."""
+"""Acting on a report: emit the answer, have it revised, or refuse; and the log of these decisions."""
 
 import asyncio
 import threading
@@ -17,8 +17,8 @@ from haluagent.prompts import render
 from haluagent.types import Language, Record
 
 OnError = Literal["closed", "open"]
-REMEMBERED = 10_000  # runs whose rounds are counted
-# Refusals name the kind of failure, and nothing of the run.
+REMEMBERED = 10_000  # the number of runs whose rounds are counted
+# Refusals name the kind of failure, and nothing from the run.
 _REFUSALS: dict[Language, dict[str, str]] = {
     "en": {
         "claims": "I could not confirm everything in my answer, so I am not giving it. "
@@ -36,9 +36,12 @@ _REFUSALS: dict[Language, dict[str, str]] = {
 
 
 class Guarded(Record):
-    """What to do with an answer. `feedback` is the prompt for the agent's next turn where the action is `revise`, `refusal` what
-    the user is told where it is `block`. `report` is None, and `error` says why, where the run could not be checked. An `error`
-    beside a report says that the report could not be logged. `round` counts the checks of the run from 1."""
+    """The decision about an answer.
+
+    `feedback` is the prompt for the agent's next turn if the action is `revise`; `refusal` is the message to the user
+    if it is `block`. `report` is None, and `error` says why, if the run could not be checked. An `error` beside a
+    report says that the report could not be logged. `round` counts the checks of the run from 1.
+    """
 
     action: Action
     report: HallucinationReport | None = None
@@ -51,10 +54,10 @@ class Guarded(Record):
 class Guard:
     """Checks runs before their answers go out, and keeps every report in the file `audit`.
 
-    A run may be sent back `rounds` times, told apart by its `run_id`; after that it is blocked. `on_error` says what becomes of
-    a run that could not be checked, or whose report could not be logged: `closed` blocks it, `open` lets it out. `settings` are
-    those of the run's task where they are None; `probes` turns stage 3 off. May be shared by threads and by tasks.
-    Raises ConfigError for an option that is not known and a log that cannot be written.
+    A run, identified by its `run_id`, may be sent back `rounds` times; after that it is blocked. `on_error` says what
+    happens to a run that could not be checked, or whose report could not be logged: `closed` blocks it, `open` lets it
+    out. If `settings` is None, those of the run's task are used; `probes` turns stage 3 off. A guard may be shared by
+    threads and tasks. Raise `ConfigError` for an unknown option or a log that cannot be written.
     """
 
     def __init__(
@@ -81,7 +84,7 @@ class Guard:
         self._lock = threading.Lock()
 
     async def acheck(self, run: AgentRun) -> Guarded:
-        """What to do with the answer of a run; it is logged when this returns. Raises nothing that a check can raise."""
+        """Decide what to do with a run's answer, and log it before returning. Raise no exception of the check."""
         turn = self._count(run.run_id)
         report, error = None, None
         try:
@@ -89,7 +92,7 @@ class Guard:
             if report.action == "revise" and turn > self.rounds:
                 report = report.model_copy(update={"action": "block"})  # "or repeated revise loops have failed"
             action = report.action
-        except Exception as problem:  # whatever it was, the run is unchecked
+        except Exception as problem:  # whatever the error, the run is unchecked
             action, error = self._unchecked, f"{type(problem).__name__}: {problem}"
         try:
             if self._audit is not None:
@@ -110,7 +113,7 @@ class Guard:
         )
 
     def check(self, run: AgentRun) -> Guarded:
-        """`acheck` for synchronous code."""
+        """Decide synchronously; see `acheck`."""
         return self.agent.wait_for(self.acheck(run))
 
     @property
@@ -138,7 +141,7 @@ async def aguard(
     audit: Path | str | None = None,
     probes: bool = True,
 ) -> Guarded:
-    """`Guard.acheck` of one run, with the default agent where none is given. It counts no rounds: see `Guard`."""
+    """Check one run with `Guard.acheck`, by the default agent if none is given. It counts no rounds: see `Guard`."""
     own = agent or HaluAgent()
     try:
         return await Guard(own, settings, on_error=on_error, audit=audit, rounds=1, probes=probes).acheck(run)
@@ -156,7 +159,7 @@ def guard(
     audit: Path | str | None = None,
     probes: bool = True,
 ) -> Guarded:
-    """`aguard` for synchronous code."""
+    """Check one run synchronously; see `aguard`."""
     own = agent or HaluAgent()
     try:
         return own.wait_for(aguard(run, own, settings, on_error=on_error, audit=audit, probes=probes))
@@ -166,7 +169,7 @@ def guard(
 
 
 def feedback(run: AgentRun, report: HallucinationReport) -> str:
-    """The prompt for the agent's next turn: which of its statements nothing supports, and which of its calls were rejected."""
+    """Return the prompt for the agent's next turn: its unsupported statements and its rejected calls."""
     weak = [claim for claim in report.claims if claim.status != "grounded"]
     bad = [claim for claim in weak if claim.status != "weak"] or weak
     calls = [call for call, _ in gate.open_rejections(run, report.tool_call_validations)]
@@ -174,8 +177,11 @@ def feedback(run: AgentRun, report: HallucinationReport) -> str:
 
 
 def refusal(run: AgentRun, report: HallucinationReport | None) -> str:
-    """What a user is told instead of an answer that was blocked. It says the kind of failure and nothing about the inside: no tool,
-    no value, no score. None stands for a run that could not be checked."""
+    """Return the message to the user in place of a blocked answer.
+
+    It names the kind of failure and reveals nothing else: no tool, no value, no score. A `report` of None stands for a
+    run that could not be checked.
+    """
     kind = "failed"
     if report is not None:
         rejected = gate.open_rejections(run, report.tool_call_validations)

@@ -1,7 +1,7 @@
-"""A recorded run of an agent, and the report on it: the fields of the report are those of the spec, and no others.
+"""The records of a recorded agent run and of the report on it, which has exactly the fields of the spec.
 
-Agent Hallucination Detection Spec, section "Output: HallucinationReport". What it leaves open, the values of `status`, is said
-at each field.
+Agent Hallucination Detection Spec, section "Output: HallucinationReport". The values of `status`, which it leaves open,
+are described at each field.
 """
 
 from typing import Any, Literal
@@ -16,8 +16,11 @@ TaskType = Literal["factual", "high_stakes", "creative"]
 
 
 class ToolSpec(Record):
-    """A tool that the agent was offered. `parameters` is a JSON Schema of its arguments, an object. `allowed` are values that
-    its arguments may hold although no text of the run has them: `*` at the end stands for any ending."""
+    """A tool that the agent was offered.
+
+    `parameters` is the JSON Schema of its arguments, an object. `allowed` holds values that its arguments may have
+    although no text of the run contains them; `*` at the end stands for any ending.
+    """
 
     name: str
     description: str = ""
@@ -26,8 +29,11 @@ class ToolSpec(Record):
 
 
 class ToolUse(Record):
-    """A call that the model made. `arguments` is the text that the model wrote where it is no JSON object. `result` is what
-    came back, as a text; None where nothing did. `failed` is True where that is an error."""
+    """A call that the model made.
+
+    `arguments` is the text that the model wrote if that is not a JSON object. `result` is the returned text, None if
+    nothing came back. `failed` says that it is an error.
+    """
 
     id: str
     tool: str
@@ -37,7 +43,7 @@ class ToolUse(Record):
 
 
 class Turn(Record):
-    """What was said in the order of the run: by the user, or by the model, with the calls that it made then."""
+    """A turn of the run: a text of the user, or of the model together with its calls."""
 
     role: Literal["user", "assistant"]
     text: str = ""
@@ -45,7 +51,10 @@ class Turn(Record):
 
 
 class AgentRun(Record):
-    """A run as far as its candidate answer. `task` chooses the thresholds (`GateSettings`); `creative` turns groundedness off."""
+    """A run up to its candidate answer.
+
+    `task` selects the thresholds (`GateSettings`); `creative` turns groundedness off.
+    """
 
     run_id: str
     system: str = ""
@@ -66,10 +75,12 @@ class EvidenceSpan(Record):
 
 
 class ReportClaim(Record):
-    """A claim of the answer. `score` in [0, 1] is its groundedness. `status`: `grounded` from the emit threshold on, `weak` from
-    the revise threshold, `unsupported` from the block threshold, else `ungrounded`; `contradicted` where a tool result says
-    something else; `diverged` where a probe did not agree; `unchecked` where nothing could be said, which counts as
-    `unsupported` and never as grounded."""
+    """A claim of the answer, with its groundedness `score` in [0, 1].
+
+    `status` is `grounded` from the emit threshold on, `weak` from the revise threshold, `unsupported` from the block
+    threshold, else `ungrounded`; `contradicted` if a tool result says something else; `diverged` if a probe did not
+    agree; `unchecked` if it could not be judged, which counts as `unsupported` and never as grounded.
+    """
 
     text: str
     evidence_spans: tuple[EvidenceSpan, ...] = ()
@@ -79,10 +90,13 @@ class ReportClaim(Record):
 
 
 class ToolCallValidation(Record):
-    """A call checked. `status`: `valid`; `invalid` where it is no call of the tool's schema, or of no offered tool;
-    `fabricated` where an entity in it comes from nowhere; `never_called` where the answer claims a result of a tool that was
-    not called; `stale` where the same call was made again after it had its result. The last one is a remark, not a
-    rejection. `errors` say what, one line each, with the path of the argument."""
+    """A validated call.
+
+    `status` is `valid`; `invalid` if it does not fit the tool's schema, or the tool was not offered; `fabricated` if an
+    entity in it comes from nowhere; `never_called` if the answer claims a result of a tool that was not called; `stale`
+    if the same call was repeated after it had its result, which is a remark, not a rejection. `errors` holds one line
+    each, with the path of the argument.
+    """
 
     tool: str
     args: dict[str, Any] | str
@@ -100,8 +114,10 @@ class ConsistencyProbe(Record):
 
 
 class HallucinationReport(Record):
-    """What the spec asks of a detector, with its names. `overall_score` in [0, 1] is the gating score; 1 for an answer that
-    makes no claim."""
+    """The spec's report, with its field names.
+
+    `overall_score` in [0, 1] is the gating score, 1 if the answer claims nothing.
+    """
 
     run_id: str
     claims: tuple[ReportClaim, ...]

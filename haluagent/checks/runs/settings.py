@@ -1,4 +1,4 @@
-"""How strictly a run is judged: the thresholds of stage 4, and what the stages before it do."""
+"""The strictness of the check: the thresholds of stage 4, and the options of the stages before it."""
 
 from typing import Literal
 
@@ -15,13 +15,14 @@ Status = Literal["grounded", "weak", "unsupported", "ungrounded"]
 class GateSettings(Record):
     """The spec's defaults for general-purpose agents; `for_task` gives those of a task.
 
-    `emit`, `revise` and `block` are scores in [0, 1]. `overall` is the minimum over the claims, or their mean in which critical
-    ones count twice. `format` is how the answer is cut: a clause (`subsentence`) states one thing, a sentence often two.
-    `probes` is the number of answers to each question of stage 3; the first is the likeliest, the others are drawn with
-    `temperature`. A critical claim is probed unless its score is at least `sure` or already below `block`; with `probe_all`
-    it always is. `probes_required` makes probes part of every report. `block_executed` blocks where a call was executed with
-    an invented argument. `base_rate` in (0, 1) is the share of an answer's claims that are right as a rule: the model's judgements
-    are calibrated on as many wrong ones, and 0.5 takes them as they are. Raises ConfigError where the thresholds are not in order.
+    `emit`, `revise` and `block` are scores in [0, 1]. `overall` is the minimum over the claims, or their mean, in which
+    critical ones count twice. `format` says how the answer is cut: a clause (`subsentence`) states one thing, a
+    sentence often two. `probes` is the number of answers to each question of stage 3; the first is the likeliest, the
+    others are drawn with `temperature`. A critical claim is probed unless its score is at least `sure` or already below
+    `block`; with `probe_all` it always is. `probes_required` makes probes part of every report. `block_executed` blocks
+    if a call was executed with an invented argument. `base_rate` in (0, 1) is the usual share of right claims in an
+    answer: the model's judgements are calibrated on equally many wrong ones, so 0.5 leaves them unchanged. Raise
+    `ConfigError` if the thresholds are not in order.
     """
 
     emit: float = Field(default=0.85, ge=0, le=1)
@@ -46,8 +47,11 @@ class GateSettings(Record):
 
     @classmethod
     def for_task(cls, task: TaskType) -> "GateSettings":
-        """`factual`: the defaults. `high_stakes`: tighter, nothing is assumed of the claims, every critical one is probed, and a call
-        that was executed with an invented argument blocks. `creative`: claims are not judged, calls are."""
+        """Return the settings of a task.
+
+        `factual`: the defaults. `high_stakes`: tighter, with no assumption about the claims; every critical one is
+        probed, and an executed call with an invented argument blocks. `creative`: claims are not judged, calls are.
+        """
         if task == "high_stakes":
             return cls(
                 emit=0.9,
@@ -62,11 +66,11 @@ class GateSettings(Record):
 
     @property
     def undecided(self) -> float:
-        """The score of a claim about which nothing could be said: `unsupported`, and never grounded."""
+        """Return the score of a claim that could not be judged: `unsupported`, and never grounded."""
         return (self.block + self.revise) / 2 if self.revise > self.block else self.block
 
     def status(self, score: float) -> Status:
-        """What a score is called in a report."""
+        """Return a score's name in a report."""
         if score >= self.emit:
             return "grounded"
         return "weak" if score >= self.revise else "unsupported" if score >= self.block else "ungrounded"

@@ -1,7 +1,7 @@
-"""What makes a claim critical: numbers, dates, citations, names and commitments, found by rule in both languages.
+"""Critical claims: those with numbers, dates, citations, names or commitments, found by rule in both languages.
 
-Agent Hallucination Detection Spec, stage 3. The rules prefer too many to too few: a critical claim costs a probe, one that
-is overlooked may go out unchecked.
+Agent Hallucination Detection Spec, stage 3. The rules err on the side of too many: a critical claim costs a probe, but
+one that is overlooked may go out unchecked.
 """
 
 import re
@@ -13,7 +13,7 @@ from haluagent.checks.runs.calls.entities import Leaf, entities
 from haluagent.text.numbers import find_numbers
 from haluagent.types import Span
 
-READ = 4000  # characters: a claim without an end is not looked through
+READ = 4000  # characters of a claim that are looked at
 
 Kind = Literal["citation", "date", "number", "name"]
 
@@ -42,7 +42,7 @@ _COMMITMENT = re.compile(
 
 @dataclass(frozen=True)
 class Specific:
-    """A part of a claim that is wrong if it is made up: `claim[span[0]:span[1]] == text`."""
+    """A part of a claim that would be wrong if made up: `claim[span[0]:span[1]] == text`."""
 
     kind: Kind
     text: str
@@ -50,7 +50,8 @@ class Specific:
 
 
 def specifics(claim: str) -> list[Specific]:
-    """The specific parts of a claim, none inside another, in its order; of a very long claim those of its beginning."""
+    """Return the specific parts of a claim, in order, none inside another; of a very long claim, those of its
+    beginning."""
     claim = claim[:READ]
     found: list[Specific] = []
 
@@ -81,10 +82,10 @@ def specifics(claim: str) -> list[Specific]:
 
 
 def is_commitment(claim: str) -> bool:
-    """Whether a claim says that something was done or will be done for the user."""
+    """Return whether a claim says that something was done or will be done for the user."""
     return _COMMITMENT.search(claim[:READ]) is not None
 
 
 def is_critical(claim: str) -> bool:
-    """Whether a claim has a number, a date, a citation, a name or a commitment."""
+    """Return whether a claim has a number, a date, a citation, a name or a commitment."""
     return is_commitment(claim) or bool(specifics(claim))

@@ -1,8 +1,8 @@
-"""What follows from the results of a run by arithmetic: rounding, sums, counts, days between dates.
+"""Deriving numbers and days from a run's results by arithmetic: rounding, sums, counts, days between dates.
 
-A claim may state a number or a day that stands in no result and still be a sound inference. Each one that an exact
-calculation gives is written as a line below the results (`price 40 + 35 = 75`): the model that judges the claim then reads it
-there. Whether the claim says it of the right thing is still the model's to judge.
+A claim may state a number or a day that is in no result and still be a sound inference. Each one that an exact
+calculation gives is written as a line below the results (`price 40 + 35 = 75`), where the model that judges the claim
+can read it. Whether the claim uses it for the right thing is still the model's to judge.
 """
 
 import re
@@ -20,12 +20,12 @@ from haluagent.judging.passages import missing_numbers
 from haluagent.text.numbers import Number, find_numbers, matches, rounds_to, show
 from haluagent.types import Span
 
-MOST = 60  # values of a result that are calculated with: pairs of more would explain any number
+MOST = 60  # values of a result used in calculations: pairs of more would explain any number
 PAIRS = 8
 _ABOVE = re.compile(r"(?:over|more than|at least|above|exceed\w*|超过|多于|高于|不少于|至少|大于)\s*[$¥€£]?\s*$", re.I)
 _BELOW = re.compile(r"(?:under|less than|at most|below|up to|不到|少于|低于|不超过|至多|小于)\s*[$¥€£]?\s*$", re.I)
 _DAYS = re.compile(r"\s*[- ]?(?:天|日|晚|夜|days?\b|nights?\b)", re.I)
-# A unit in the name of a value, the unit of the claim, and how many of the first make one of the second.
+# A unit in the name of a value, the unit in the claim, and how many of the first make one of the second.
 _UNITS = [
     (re.compile(r"sec", re.I), re.compile(r"\s*(?:min|分)", re.I), 60),
     (re.compile(r"sec", re.I), re.compile(r"\s*(?:h(?:ou)?rs?\b|小时)", re.I), 3600),
@@ -39,11 +39,14 @@ _UNITS = [
     (re.compile(r"_mb$", re.I), re.compile(r"\s*gb", re.I), 1024),
 ]  # fmt: skip
 _Value = tuple[Fraction, Field]
-Note = tuple[str, tuple[Field, ...]]  # a line, and the values that it is calculated from
+Note = tuple[str, tuple[Field, ...]]  # a line, and the values it is calculated from
 
 
 class Derived:
-    """What the results of a run say by arithmetic. `user` are the words of the user, whose numbers may be calculated with."""
+    """The numbers and days that follow from a run's results.
+
+    `user` holds the user's words, whose numbers may be used too.
+    """
 
     def __init__(self, evidence: EvidenceText, user: str) -> None:
         self.text, self.user, self.counts = evidence.text, user, evidence.counts
@@ -79,8 +82,8 @@ class Derived:
                     self.groups[key, other.key, other.text].append(of_row[other.row])
 
     def notes(self, claim: str) -> tuple[list[Note], list[str]]:
-        """The lines that explain the numbers and days of a claim, each with the values that it is calculated from; and those
-        dates and times of it that neither the results nor the user give."""
+        """Return the lines that explain a claim's numbers and days, each with the values it is calculated from, and the
+        claim's dates and times that neither the results nor the user give."""
         found: list[Note] = []
         invented: list[str] = []
         taken: list[Span] = []
@@ -103,7 +106,8 @@ class Derived:
         return found, invented
 
     def _day(self, day: Day) -> str | None:
-        """ "" where the results write it so, a line where they write it otherwise or it follows; None where it is nowhere."""
+        """Return "" if the results write the day so, a line if they write it otherwise or it follows, None if it is
+        nowhere."""
         for other in (*self.days, *self.asked_days):
             if day.is_same(other):
                 return f"{other.text} = {day.text}" if other.text != day.text else ""
@@ -136,11 +140,11 @@ class Derived:
                 ):
                     return f"{other.text} + {item.key} {item.text} = {clock.text}"
         if re.search(r"\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|\+00:00)", self.text) or not self.clocks:
-            return ""  # it may be of another time zone, or a length of time
+            return ""  # it may be in another time zone, or a duration
         return None
 
     def _number(self, number: Number, claim: str) -> Iterator[Note]:
-        """The ways in which a number follows, the plainest first."""
+        """Yield the ways in which a number follows, the plainest first."""
         yield from self._restated(number, claim)
         yield from self._counted(number)
         yield from self._converted(number, claim)
@@ -232,12 +236,12 @@ class Derived:
 
 
 def _same(value: Fraction, number: Number) -> bool:
-    """Whether a number states a value, the sign aside: an expense of -48.2 is one of 48.2."""
+    """Return whether a number states a value, ignoring the sign: an expense of -48.2 is one of 48.2."""
     return matches(value, number) or matches(-value, number)
 
 
 def _runs(row: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
-    """Neighbouring values, three or more."""
+    """Yield the runs of three or more neighbouring values."""
     return (row[a:b] for a in range(len(row)) for b in range(a + 3, len(row) + 1))
 
 
@@ -262,7 +266,7 @@ def _line(one: _Value, sign: str, other: _Value, number: Number) -> Note:
 
 
 def _places(number: Number) -> int:
-    """The decimals of a number said to be about: the zeros at its end are not meant."""
+    """Return the decimals of a number that is said to be approximate: the zeros at its end are not meant."""
     zeros, value = 0, number.value
     while number.decimals is not None and number.decimals <= 0 and value and (value / 10).denominator == 1:
         zeros, value = zeros + 1, value / 10

@@ -1,7 +1,8 @@
-"""The tool results of a run as one text that a small model can read, with the way back to every place in the raw results.
+"""The tool results of a run as one text that a small model can read, with a mapping back to the raw results.
 
-JSON becomes lines such as `orders. id: A1; status: shipped`, one for each object, under a line with the call that it
-answers: `get_orders (user: U7):`. That line says what the values are about. It is no evidence by itself, and never cited.
+JSON becomes lines such as `orders. id: A1; status: shipped`, one for each object, under a line with the call that
+returned it: `get_orders (user: U7):`. That line says what the values are about. It is no evidence by itself, and never
+cited.
 """
 
 import json
@@ -17,14 +18,14 @@ _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++', re.S)
 _ESCAPE = re.compile(r"(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[0-9a-fA-F]{4}|\\.", re.S)
 _WORDS = {"null": "none"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-FEW = 20  # numbers of a text
-ARGUMENT = 80  # characters of an argument in the line of its call
+FEW = 20  # the most numbers of a text that become fields
+ARGUMENT = 80  # characters of an argument in its call's line
 
 
 @dataclass(frozen=True)
 class Field:
-    """A value of a JSON result: its `path` of names and numbers from 1, the `row` (the object) that it stands in, and the place
-    of its text in the readable text."""
+    """A value of a JSON result: its `path` of names and numbers from 1, the `row` (the object) that contains it, and
+    the span of its text in the readable text."""
 
     path: tuple[str, ...]
     row: tuple[str, ...]
@@ -33,13 +34,13 @@ class Field:
 
     @property
     def key(self) -> str:
-        """The last name of the path: `price` of `items 2 price`."""
+        """Return the last name of the path: `price` of `items 2 price`."""
         return _name(self.path)
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of the readable text and where it comes from. Lengths differ only where JSON writes an escape."""
+    """A part of the readable text and its source. Lengths differ only if the JSON has an escape there."""
 
     start: int
     end: int
@@ -53,13 +54,15 @@ class EvidenceText:
 
     text: str = ""
     fields: list[Field] = field(default_factory=list)
-    counts: list[tuple[str, int]] = field(default_factory=list)  # of each array, its name and how many it holds
+    counts: list[tuple[str, int]] = field(default_factory=list)  # the name and the length of each array
     _pieces: list[_Piece] = field(default_factory=list)
     _notes: list[tuple[Span, tuple[Span, ...]]] = field(default_factory=list)
 
     def spans(self, place: Span) -> tuple[EvidenceSpan, ...]:
-        """The places in raw results of a place in the text, one for each call; () where it has none. Those of a note are of
-        the values that it is calculated from."""
+        """Return the places in raw results of a place in the text, one for each call; () if it has none.
+
+        Those of a note are the places of the values it is calculated from.
+        """
         noted = [part for note, parts in self._notes if note[0] < place[1] and place[0] < note[1] for part in parts]
         return tuple(dict.fromkeys(span for part in (place, *noted) for span in self._spans(part)))
 
@@ -80,7 +83,7 @@ class EvidenceText:
         )
 
     def write(self, text: str) -> Span:
-        """Add words that stand in no result."""
+        """Add words that are in no result, and return their span."""
         start = len(self.text)
         self.text += _SURROGATE.sub("\ufffd", text)
         return start, len(self.text)
@@ -90,13 +93,13 @@ class EvidenceText:
         self._notes.append((self.write(f"{text}\n"), tuple(part.span for part in parts)))
 
     def copy(self, call: ToolUse, raw: Span) -> Span:
-        """Add a part of a result as it stands."""
+        """Add a part of a result verbatim."""
         span = self.write((call.result or "")[slice(*raw)])
         self._pieces.append(_Piece(*span, call, raw))
         return span
 
     def quote(self, call: ToolUse, raw: Span) -> Span:
-        """Add what a part of a JSON string means."""
+        """Add the unescaped text of a part of a JSON string."""
         source, start, at = call.result or "", len(self.text), raw[0]
         for escape in _ESCAPE.finditer(source, *raw):
             if at < escape.start():
@@ -121,7 +124,7 @@ class EvidenceText:
 
 
 def evidence_of(run: AgentRun) -> EvidenceText:
-    """The results of a run in their order, each under the line of its call; no text where there are none."""
+    """Return the results of a run in order, each under the line of its call; empty if there are none."""
     made = EvidenceText()
     for call in calls_of(run):
         if call.result is None or not call.result.strip():
@@ -136,7 +139,8 @@ def evidence_of(run: AgentRun) -> EvidenceText:
 
 
 def _take_numbers(made: EvidenceText, result: str, start: int) -> None:
-    """The numbers of a result that is no JSON, where they are few (a small table, a note), as fields without a name."""
+    """Add the numbers of a result that is not JSON as fields without a name, if they are few (a small table, a
+    note)."""
     numbers = find_numbers(result)
     for number in numbers if len(numbers) <= FEW else ():
         line = str(result.count("\n", 0, number.span[0]))
@@ -167,8 +171,8 @@ def _is_json(text: str) -> bool:
 
 
 def _flatten(made: EvidenceText, call: ToolUse) -> None:
-    """The scalars of a JSON document in its order; those of one object stand in one line."""
-    path: list[str] = []  # of the container that is open
+    """Add the scalars of a JSON document in order, with those of one object on one line."""
+    path: list[str] = []  # of the open container
     counted: list[int | None] = []  # the number of items in an open array; None for an object
     key: str | None = None
     line: tuple[str, ...] | None = None
@@ -209,7 +213,7 @@ def _flatten(made: EvidenceText, call: ToolUse) -> None:
         made.write("" if listed or key is None else f"{key}: ")
         span = made.value(call, token, tokens[at + 1] if is_open else token)
         made.fields.append(Field((*here, key or ""), (call_row, *here), made.text[slice(*span)], span))
-        if is_open:  # it is empty, and its end comes next
+        if is_open:  # it is empty, and its closing bracket comes next
             counted.append(0 if mark == "[" else None)
             path += [key or ""] if len(counted) > 1 else []
         key = None

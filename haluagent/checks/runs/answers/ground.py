@@ -1,15 +1,16 @@
 """Stage 2: the claims of the answer, each with its groundedness in the run's own tool results.
 
-Agent Hallucination Detection Spec, "Groundedness scoring". The answer is cut into clauses by rule; each is judged against the
-results by the scored choice of `claims.check`, whose probability of "supported" is the score. Word overlap only chooses which
-windows of long results are read. Where the spec is silent:
+Agent Hallucination Detection Spec, "Groundedness scoring". The answer is cut into clauses by rule. Each is judged
+against the results by the scored choice of `claims.check`, whose probability of "supported" is the score. Word overlap
+only chooses which windows of long results are read. Where the spec is silent:
 
-- What the user said is no evidence: that somebody wants a refund of 300 does not make it 300. A number or a day of the user
-  may stand in a claim, and a claim about what the user said or asked for is judged against the user's words.
-- What follows by arithmetic is written below the results (`derived`), so that a sum or a rounded value counts as grounded.
-- A URL, an e-mail, an identifier, a title or a day that stands nowhere in the run makes a claim ungrounded, whatever the model thinks.
-- Judgements are calibrated on as many wrong claims as right ones, of which an answer has fewer: their odds are multiplied by those of
-  the settings' base rate. What a rule decides stays as it is.
+- The user's words are no evidence: asking for a refund of 300 does not make it 300. A claim may contain a number or a
+  day from the user, and a claim about what the user said or asked for is judged against the user's words.
+- What follows by arithmetic is written below the results (`derived`), so that a sum or a rounded value is grounded.
+- A URL, an e-mail, an identifier, a title or a day that is nowhere in the run makes a claim ungrounded, whatever the
+  model thinks.
+- Judgements are calibrated on equally many wrong and right claims, but an answer has fewer wrong ones: their odds are
+  multiplied by those of the settings' base rate. What a rule decides stays unchanged.
 - Without any tool result every claim has the score 0: this detector checks against results, not against the world.
 """
 
@@ -30,8 +31,8 @@ from haluagent.checks.runs.settings import GateSettings
 from haluagent.text.language import han_ratio
 from haluagent.types import Language, Usage
 
-INVENTED = 0.1  # the most that a claim can score that cites what is nowhere in the run
-CHINESE = 0.15  # the share of Han among the letters of an answer in Chinese
+INVENTED = 0.1  # the highest score of a claim that cites something nowhere in the run
+CHINESE = 0.15  # the least share of Han characters in an answer in Chinese
 
 _OF_USER = re.compile(
     r"^\W*(?:as\s+)?you(?:'ve|’ve|\s+have)?\s+(?:just\s+)?(?:asked|said|mentioned|want(?:ed)?|requested|told|gave|provided|specified|prefer)"
@@ -43,8 +44,11 @@ _OF_USER = re.compile(
 async def score_claims(
     agent: HaluAgent, run: AgentRun, settings: GateSettings | None = None
 ) -> tuple[list[ReportClaim], Usage]:
-    """The claims of the answer with their scores, and what that cost; none where the task turns groundedness off or the answer
-    claims nothing. Raises ModelError where the endpoint is gone; a claim that could not be judged is `unchecked`."""
+    """Score the claims of the answer, and return them with the cost.
+
+    There are none if the task turns groundedness off or the answer claims nothing. A claim that could not be judged is
+    `unchecked`. Raise `ModelError` if the endpoint is gone.
+    """
     settings = settings or GateSettings.for_task(run.task)
     if not settings.groundedness or not run.answer.strip():
         return [], Usage()
@@ -65,7 +69,7 @@ async def score_claims(
 
 
 def language_of(run: AgentRun) -> Language:
-    """The language of the prompts: that of the answer. Never raises: an answer in a third language is asked about in English."""
+    """Return the language of the prompts, that of the answer. Answers in any third language are judged in English."""
     if run.language != "auto":
         return run.language
     return "zh" if han_ratio(run.answer) >= CHINESE else "en"
@@ -76,8 +80,11 @@ def user_text(run: AgentRun) -> str:
 
 
 def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user: str) -> dict[Claim, bool]:
-    """Write what the claims derive below the results, and say of each whether it cites what is nowhere in the run. What is
-    written is the same for all claims, so that they share the prefix."""
+    """Write what the claims derive below the results, and return for each whether it cites something nowhere in the
+    run.
+
+    The lines are the same for all claims, so that they share the prefix.
+    """
     known = _plain("\n".join([evidence.text, run.system, user, *(call.tool for call in calls_of(run))]))
     derived = Derived(evidence, user)
     lines: dict[str, tuple[Field, ...]] = {}
@@ -95,12 +102,12 @@ def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user
 
 
 def _is_known(citation: str, known: str) -> bool:
-    """Whether the run has it. What a bracketed number stands for is not known, only what it stands beside."""
+    """Return whether the run contains a citation. A bracketed number passes, since its target is unknown."""
     return _plain(citation.strip('《》“”"「」')) in known or re.fullmatch(r"[\[【]\d{1,3}[\]】]", citation) is not None
 
 
 def _plain(text: str) -> str:
-    """For comparing: one form of each character, no case, no white space."""
+    """Normalize a text for comparison: one form of each character, no case, no white space."""
     return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text)).casefold()
 
 
@@ -114,7 +121,7 @@ async def _judged(
     *,
     of_results: bool,
 ) -> tuple[list[CheckedClaim], Usage]:
-    """The claims checked against one text: all share the prefix that holds it. Without a text each is Neutral, surely."""
+    """Check the claims against one text, whose prefix they share. Without a text, each is surely Neutral."""
     if not claims:
         return [], Usage()
     if not text.strip():
@@ -126,7 +133,7 @@ async def _judged(
 
 
 def _scored(one: CheckedClaim, evidence: EvidenceText | None, invented: bool, settings: GateSettings) -> ReportClaim:
-    """A checked claim as the report has it."""
+    """Return a checked claim as a claim of the report."""
     text, critical = one.claim.text, is_critical(one.claim.text)
     if one.label is None:
         return ReportClaim(text=text, score=settings.undecided, critical=critical, status="unchecked")

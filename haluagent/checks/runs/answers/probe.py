@@ -1,10 +1,10 @@
 """Stage 3: critical claims asked anew, from the same evidence and in other words (self-consistency).
 
-Agent Hallucination Detection Spec, "Self-consistency probing". What is critical in a claim is left out of it, and the model
-fills the gap from the tool results without having seen what stood there: "The total is ____." A claim that only says that
-something was done is asked as a question. An answer agrees where it says the same number, day or words. A claim diverges where most
-answers put something else of the same kind there: one that finds nothing in the results, or names no number where one is
-asked for, is no answer, and small models often give none.
+Agent Hallucination Detection Spec, "Self-consistency probing". The critical part of a claim is left out, and the model
+fills the gap from the tool results without having seen what was there: "The total is ____." A claim that only says that
+something was done is asked as a question. An answer agrees if it gives the same number, day or words. A claim diverges
+if most answers put something else of the same kind there. Answers that find nothing in the results, or name no number
+where one is asked for, do not count, because small models often give them.
 """
 
 import asyncio
@@ -31,23 +31,25 @@ from haluagent.types import Language
 
 GAP = "____"
 WORDINGS = 3  # paraphrases in the prompt
-PARTS = 3  # of one claim that are asked for
+PARTS = 3  # parts of one claim that are asked for
 ANSWER_TOKENS = 30
-SAME = 0.5  # the F1 of the words of two answers from which on they say the same
+SAME = 0.5  # the F1 of their words from which two answers say the same
 MAJORITY = 0.5
 _DONE: dict[Language, tuple[str, str]] = {"en": ("yes", "no"), "zh": ("是", "否")}
 
 
 def needs_probe(claim: ReportClaim, settings: GateSettings) -> bool:
-    """Whether a claim is to be asked anew: a critical one that is not decided surely."""
+    """Return whether a claim is to be asked anew: a critical one that is not surely decided."""
     return claim.critical and (settings.probe_all or settings.block <= claim.score < settings.sure)
 
 
 async def probe(
     agent: HaluAgent, run: AgentRun, claims: Sequence[ReportClaim], settings: GateSettings | None = None
 ) -> list[ConsistencyProbe]:
-    """A probe for each critical part of the claims that need one, at most three a claim, in their order. Raises ModelError
-    where the endpoint failed or a limit of the agent was reached."""
+    """Probe the critical parts of the claims that need it, at most three per claim, in order.
+
+    Raise `ModelError` if the endpoint fails or a limit of the agent is reached.
+    """
     settings = settings or GateSettings.for_task(run.task)
     asked = [(claim, part) for claim in claims if needs_probe(claim, settings) for part in _parts(claim.text)]
     evidence = (await asyncio.to_thread(evidence_of, run)).text
@@ -68,14 +70,14 @@ async def probe(
 
 
 def diverges(probe: ConsistencyProbe) -> bool:
-    """Whether most of the answers say something else than the claim."""
+    """Return whether most of the answers contradict the claim."""
     stated = sum(_is_answer(answer, probe.original) for answer in probe.probe_answers)
     agreeing = round(probe.agreement * len(probe.probe_answers))
     return stated - agreeing > MAJORITY * len(probe.probe_answers)
 
 
 def _is_answer(answer: str, original: str) -> bool:
-    """Whether an answer puts something of the same kind in the place of what was left out."""
+    """Return whether an answer fills the gap with something of the same kind."""
     if done := next((words for words in _DONE.values() if original == words[0]), None):
         return answer.casefold().lstrip(" \"'“").startswith(done)
     if answers_nothing(answer):
@@ -90,7 +92,10 @@ def _is_answer(answer: str, original: str) -> bool:
 
 
 def _parts(claim: str) -> list[Specific | None]:
-    """What is left out of a claim, one thing a question: names only where it has nothing else. None asks whether it was done."""
+    """Return the parts to leave out of a claim, one per question: names only if it has nothing else.
+
+    None asks whether it was done.
+    """
     found = specifics(claim)
     exact = [part for part in found if part.kind != "name"] or found
     return [*exact[:PARTS]] or ([None] if is_commitment(claim) else [])
@@ -125,7 +130,8 @@ async def _ask(
 
 
 def agrees(answer: str, original: str, kind: Kind | None, language: Language) -> bool:
-    """Whether a new answer says what the claim said: a number may be rounded, a day or a time written otherwise."""
+    """Return whether a new answer says what the claim said; numbers may be rounded, days and times written
+    otherwise."""
     if kind is None:
         return answer.casefold().lstrip(" \"'“").startswith(_DONE[language][0])
     if answers_nothing(answer):

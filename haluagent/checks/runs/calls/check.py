@@ -1,4 +1,4 @@
-"""The first stage: every tool call of a run against its tool's schema, and every entity in it against what the run has given.
+"""Stage 1: every tool call of a run against its tool's schema, and every entity in it against the texts of the run.
 
 Agent Hallucination Detection Spec, stage 1. No model is asked.
 """
@@ -24,24 +24,25 @@ _YES = re.compile(
     re.I,
 )
 _CLOCK = re.compile(r"time|date|today|now|clock|calendar|日期|时间", re.I)
-CONFIRMS = 40  # characters of an answer that only says yes
-NESTED = 8  # how deep the schemas of a tool are looked through
+CONFIRMS = 40  # the longest reply, in characters, that may only say yes
+NESTED = 8  # the depth to which a tool's schemas are searched
 
 
 def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
-    """One validation for each call of the run, in order, and after them one for each result that the answer claims although
-    no call gave it (`never_called`; its `tool` is "" where no offered tool would have).
+    """Return one validation for each call of the run, in order, and then one for each result that the answer claims
+    although no call gave it.
 
-    An entity may come from the system prompt, from what the user said before the call (or only said yes to), from the results
-    of earlier calls, from the tool's `allowed`, or from its schema and descriptions, their examples in words aside. What the
-    model itself wrote is no source, and neither is a result that only echoes what was made up.
+    The latter have the status `never_called`; their `tool` is "" if no offered tool would have given the result. An
+    entity may come from the system prompt, from what the user said before the call (or only said yes to), from the
+    results of earlier calls, from the tool's `allowed`, or from its schema and descriptions except for their examples
+    in words. What the model itself wrote is no source, and neither is a result that only echoes what was made up.
     """
     tools = {tool.name: tool for tool in run.tools}
-    own: dict[str, _Own] = {}  # of each tool that is called
+    own: dict[str, _Own] = {}  # by tool
     sources = Sources()
     sources.add(run.system)
     made: list[ToolCallValidation] = []
-    had: dict[tuple[str, str], set[str]] = defaultdict(set)  # of each tool and its arguments, the results so far
+    had: dict[tuple[str, str], set[str]] = defaultdict(set)  # the results so far, by tool and arguments
     proposed, patience = "", Patience()
     for turn in run.turns:
         if turn.role == "user":
@@ -98,7 +99,7 @@ def _key(arguments: Any) -> str:
 
 
 class _Own:
-    """What a tool itself gives for its arguments: the values that they may have, and the texts that say what they are."""
+    """The values that a tool itself provides for its arguments, and the texts that describe them."""
 
     def __init__(self, tool: ToolSpec | None) -> None:
         self.allowed = tool.allowed if tool is not None else ()
@@ -132,7 +133,7 @@ def _is_allowed(text: str, allowed: Sequence[str]) -> bool:
 
 
 def _schema_texts(schema: Any) -> Iterator[tuple[str, bool]]:
-    """What a schema says an argument may be: its values (True), and its descriptions without examples (False)."""
+    """Yield what a schema says about an argument: its values (True), and its descriptions without examples (False)."""
     waiting = [(schema, 0)]
     while waiting:
         part, depth = waiting.pop()

@@ -1,4 +1,7 @@
-"""What an answer says was done or found with a tool, although no such call was made. By rules, in both languages."""
+"""Finding what an answer claims was done or found with a tool although no such call was made.
+
+By rules, in both languages.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +12,7 @@ from haluagent.checks.runs.records import AgentRun, ToolCallValidation, ToolSpec
 from haluagent.text.segment import split
 from haluagent.text.words import words
 
-# What the model makes itself.
+# Things that the model makes itself.
 _OWN_WORK = re.compile(
     r"\s*(?:\d|(?:\S+\s+){0,4}?(?P<en>summar(?:y|ies)|lists?|table|draft|outline|plan|wording|sentences?|paragraphs?|text|code|function|examples?|"
     r"numbers?|bullets?|section|version|answer|response|title|headings?|explanation|overview|comparison|steps?|poem|story|translation|up)\b)"
@@ -53,7 +56,7 @@ _FOUND = tuple(
         r"(?:我|我们)(?:已经?|刚刚?|帮您|为您)*(?:查询|查|搜索|检索|调用)了(?:一下)?[^，。；,;]{1,16}",
     )
 )
-# What the user handed over is looked at without a tool.
+# What the user handed over needs no tool to look at.
 _HANDED_OVER = re.compile(
     r"\b(?:above|attached|provided|given|this|message|text|reasoning|math|calculation)\b|提供|上面|上述|文中|原文", re.I
 )
@@ -69,8 +72,11 @@ _SAYS_A_TOOL = (
 
 
 def claimed_calls(run: AgentRun) -> Iterator[ToolCallValidation]:
-    """A `never_called` for each sentence of the answer that claims a deed or a result of a tool, where no call that did not fail
-    could be meant. What the words leave open counts as called."""
+    """Yield a `never_called` for each sentence of the answer that claims a tool's deed or result without a fitting
+    call.
+
+    Only calls that did not fail count. In case of doubt, a call fits.
+    """
     text = _DRAFT.split(_QUOTED.sub(lambda match: " " * len(match[0]), run.answer), maxsplit=1)[0]
     if not text.strip():
         return
@@ -92,7 +98,7 @@ def claimed_calls(run: AgentRun) -> Iterator[ToolCallValidation]:
 def _claimed(
     sentence: str, run: AgentRun, calls: Sequence[ToolUse], specs: dict[str, ToolSpec]
 ) -> Iterator[tuple[str, str]]:
-    """The name of the tool that would have done it ("" for none), and the words that claim it."""
+    """Yield the name of the tool that would have done it ("" for none), and the words that claim it."""
     for spec in run.tools:
         named = re.escape(spec.name)
         if (
@@ -137,7 +143,7 @@ def _search(pattern: str, verbs: str, sentence: str) -> re.Match[str] | None:
 
 
 def _does(tool: ToolSpec, deed: Deed, *, by_name: bool = False) -> bool:
-    """Whether a tool may do this. `by_name` leaves its description and the tools for anything out."""
+    """Return whether a tool may do this. `by_name` ignores its description and the tools for anything."""
     if (first := re.match(r"[a-z]+", tool.name)) and first[0] in READS:
         return False
     own = _names(tool.name) if by_name else _vocabulary(tool)
@@ -145,7 +151,7 @@ def _does(tool: ToolSpec, deed: Deed, *, by_name: bool = False) -> bool:
 
 
 def _is_own_work(rest: str, tools: Sequence[ToolSpec]) -> bool:
-    """Whether what was made is a text, and no tool is for such a one."""
+    """Return whether what was made is a text, and no tool is for such texts."""
     match = _OWN_WORK.match(rest)
     return match is not None and not any(_things(match[0]) & _names(tool.name) for tool in tools)
 
@@ -155,14 +161,14 @@ def _does_anything(tool: ToolSpec) -> bool:
 
 
 def _reported(deed: Deed, run: AgentRun) -> bool:
-    """Whether a result or the user speaks of it: then the answer only passes on that it has been done."""
+    """Return whether a result or the user mentions it; then the answer only passes on that it has been done."""
     heard = [call.result or "" for turn in run.turns for call in turn.calls]
     heard += [turn.text for turn in run.turns if turn.role == "user"] + [run.system]
     stems = [verb[:5] for verb in deed.english.split("|")] + deed.chinese.split("|")
     return any(stem in text.casefold() for text in heard for stem in stems)
 
 
-@lru_cache(maxsize=4096)  # asked again for each sentence
+@lru_cache(maxsize=4096)  # called again for each sentence
 def _names(name: str) -> frozenset[str]:
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " ").replace("-", " ").replace(".", " ")
     return words(parts)
@@ -174,7 +180,7 @@ def _vocabulary(tool: ToolSpec) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _things(text: str) -> frozenset[str]:
-    """The words of a text, and the English ones for the things it names in Chinese."""
+    """Return the words of a text, and the English ones for the things it names in Chinese."""
     found = set(words(text))
     for thing, english in THINGS.items():
         if thing in text:

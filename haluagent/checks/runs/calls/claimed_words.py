@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Deed:
-    """Something that only a tool can do: alternatives for having done it, of a regular expression, in both languages, and the
-    words that the name or the description of a tool has that does it."""
+    """Something that only a tool can do.
+
+    `english` and `chinese` are regular expression alternatives for having done it; `tools` holds the words in the name
+    or the description of a tool that does it.
+    """
 
     english: str
     chinese: str
@@ -75,18 +78,18 @@ ANYTHING = frozenset(
     act api bash browser call click code command computer exec execute graphql http invoke python
     request rpc run shell sql terminal
     """.split()
-)  # a tool of such a name can do anything
+)  # a tool with such a name can do anything
 READS = frozenset(
     """
     check count describe fetch find get list look lookup query read retrieve search show view
     """.split()
-)  # and one whose name begins so changes nothing
+)  # and one whose name begins like this changes nothing
 COMMON = frozenset(
     """
     api data database endpoint lookup query result results returned returns showed shows tool tools 工具
     接口 数据 显示 查询 结果 返回
     """.split()
-)  # say nothing about which tool is meant
+)  # these do not show which tool is meant
 THINGS = {
     "天气": "weather forecast",
     "日历": "calendar",

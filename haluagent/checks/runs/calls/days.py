@@ -1,4 +1,4 @@
-"""Days and times of day as people write them, in parts: 5 March, 3月5日, 2:30 pm, 下午2点半."""
+"""Finding days and times of day in a text, in parts: 5 March, 3月5日, 2:30 pm, 下午2点半."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _LATE = ("下午", "傍晚", "晚上", "晚")
 
 @dataclass(frozen=True)
 class Day:
-    """A day; `year` is None where the text gives none."""
+    """A day; `year` is None if the text gives none."""
 
     year: int | None
     month: int
@@ -64,7 +64,7 @@ class Day:
 
 @dataclass(frozen=True)
 class Clock:
-    """A time of day in minutes; `twice` where it may be before noon or after it."""
+    """A time of day in minutes; `twice` if it may be before or after noon."""
 
     minutes: int
     twice: bool
@@ -77,7 +77,7 @@ class Clock:
 
 
 def find_days(text: str) -> list[Day]:
-    """The days of a text, in order. A date that can be read in two ways (3/4/2020) is none."""
+    """Return the days in a text, in order. An ambiguous date (3/4/2020) is left out."""
     try:
         found = [
             Day(item.value.year, item.value.month, item.value.day, item.span, item.text)
@@ -98,7 +98,7 @@ def find_days(text: str) -> list[Day]:
 
 
 def find_clocks(text: str) -> list[Clock]:
-    """The times of day of a text, in order."""
+    """Return the times of day in a text, in order."""
     found: list[Clock] = []
     masked = _ZONE.sub(lambda zone: zone[1] + " " * len(zone[2]), text)
     masked = re.sub(r"(?<=\d)T(?=\d\d:)", " ", masked)  # 2025-03-05T14:30
@@ -125,7 +125,7 @@ def find_clocks(text: str) -> list[Clock]:
 
 
 def _han_words(text: str) -> Iterator[Clock]:
-    """晚上十一点半, 三点钟; without a part of the day 三点 may be three points."""
+    """Yield times such as 晚上十一点半 and 三点钟; without a part of the day, 三点 may be three points."""
     for match in _HAN_WORDS.finditer(text):
         hour, half = _HAN_HOURS[match["hour"] or match["alone"]], match["half"]
         late = half in _LATE or (half == "中午" and hour < 3)
@@ -134,7 +134,7 @@ def _han_words(text: str) -> Iterator[Clock]:
 
 
 def _english_words(text: str) -> Iterator[Clock]:
-    """Half past eleven, a quarter to ten at night, four o'clock."""
+    """Yield times such as "half past eleven", "a quarter to ten at night" and "four o'clock"."""
     for match in _ENGLISH.finditer(text):
         word, part, half = (match["hour"] or match["alone"]).lower(), (match["part"] or "").lower(), match["half"]
         hour = int(word) if word.isdigit() else _HOURS.index(word) + 1

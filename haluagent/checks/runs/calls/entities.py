@@ -1,4 +1,4 @@
-"""The entities in the arguments of a call: what a model must have from somewhere, and cannot word in its own way."""
+"""The entities in a call's arguments: values that a model must have from somewhere, and cannot paraphrase."""
 
 import re
 import unicodedata
@@ -10,8 +10,8 @@ from haluagent.text.numbers import find_numbers
 
 Kind = Literal["url", "email", "path", "date", "handle", "phone", "id", "number"]
 
-MAX_LEAVES = 2000  # values of one call that are looked at
-MAX_TEXT = 20_000  # characters of one value
+MAX_LEAVES = 2000  # values looked at per call
+MAX_TEXT = 20_000  # characters looked at per value
 
 _END = r"[^\s<>\"'`“”‘’，。；：、（）()\[\]{}|]"
 _TOP = "com|org|net|io|cn|edu|gov|ai|dev|co|app|info|uk|de|jp|me|tech|cloud|example|test"
@@ -52,7 +52,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     )),
     ("id", re.compile(_ID, re.I | re.A)),
 )  # fmt: skip
-# Names of standards, and of places in an order, which only look like identifiers.
+# Names of standards, and of periods and ranks, which only look like identifiers.
 _NO_ID = re.compile(
     r"(?i:(?:utf|iso|sha|md|rfc|ieee|base|int|uint|float|latin|covid|gpt|http|ip|ipv|win|mp)[-_ ]?\d+\w*)"
     r"|(?i:mid|pre|post|early|late|fy|q[1-4]|h[12])[-_]?\d+|[A-Z]?[a-z]+-\d{1,2}"
@@ -68,7 +68,7 @@ _SETTINGS = frozenset(
 
 @dataclass(frozen=True)
 class Entity:
-    """One of them: its text as the model wrote it, and the path of its argument (`to[0]`)."""
+    """An entity: its text as the model wrote it, and the path of its argument (`to[0]`)."""
 
     kind: Kind
     text: str
@@ -77,7 +77,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value in the arguments, as a text, with its path and the name that it goes by."""
+    """A value in the arguments, as a text, with its path and name."""
 
     text: str
     path: str
@@ -85,7 +85,7 @@ class Leaf:
 
 
 def leaves(value: Any, path: str = "", name: str = "") -> Iterator[Leaf]:
-    """The texts and numbers in the arguments, in order. The keys of inner objects are some too."""
+    """Yield the texts and numbers in the arguments, in order, including the keys of inner objects."""
     waiting: list[tuple[Any, str, str]] = [(value, path, name)]
     for _ in range(MAX_LEAVES):
         if not waiting:
@@ -103,8 +103,11 @@ def leaves(value: Any, path: str = "", name: str = "") -> Iterator[Leaf]:
 
 
 def entities(leaf: Leaf) -> Iterator[Entity]:
-    """The entities of a value. In code only addresses count: the rest of it is the model's own work. In a setting such as
-    `limit` a round number is none, and nor is a number below 100 without decimals anywhere."""
+    """Yield the entities of a value.
+
+    In code only addresses count: the rest of it is the model's own work. A round number in a setting such as `limit` is
+    no entity, and neither is a number below 100 without decimals anywhere.
+    """
     code = leaf.name.lower() in _CODE
     text = _CURRENCY.sub(lambda match: " " * len(match[0]), leaf.text)
     for kind, pattern in _PATTERNS:
@@ -133,7 +136,7 @@ def _is_specific(text: str, value: float) -> bool:
 
 
 def _is_setting(name: str, value: float) -> bool:
-    """Whether this is how a tool is to work, rather than what about: `limit=50`, `timeout=3000`, `max_tokens=4096`."""
+    """Return whether this sets how a tool works rather than what on: `limit=50`, `timeout=3000`, `max_tokens=4096`."""
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     if plain not in _SETTINGS or value > 100_000:
         return False

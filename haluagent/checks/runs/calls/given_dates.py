@@ -1,4 +1,5 @@
-"""The dates that texts give: those written in them, and those that follow from their words (`next Monday`, `three nights`)."""
+"""The dates that texts give: those written in them, and those that follow from their words (`next Monday`, `three
+nights`)."""
 
 import calendar
 import re
@@ -49,21 +50,21 @@ _PERIODS = {
     12: r"week|month|quarter|year|weekend|周|星期|礼拜|月|季度|年|[qQ][1-4]", 3: r"quarter|季度|\bq[1-4]\b", 1: r"month|月",
 }  # fmt: skip
 _IN_WORDS = f"{ascii_letters}{digits}/.-"
-NEAR = 50  # characters after a word for today in which its date may stand
-END = NEAR + 30  # characters of a text that are read again with the next one: what they begin may end there
+NEAR = 50  # characters after a word for today in which its date is looked for
+END = NEAR + 30  # characters of a text that are read again with the next one, in which a phrase may continue
 WEEKS = 14  # days around today that `Friday` may mean
 ANY_YEAR = range(2000, 2041)
 
 
 def written_dates(text: str) -> frozenset[date]:
-    """The complete dates in a text; both readings of one that has two (3/4/2020)."""
+    """Return the complete dates in a text; both readings of an ambiguous one (3/4/2020)."""
     text = unicodedata.normalize("NFKC", text)
     found: set[date] = set()
     for first, second, year in _SLASHED.findall(text):
         found.update(_days((int(year), int(first), int(second)), (int(year), int(second), int(first))))
     for parts in _COMPACT.findall(text):
         found.update(_days(tuple(map(int, parts))))
-    for pattern in _ENGLISH:  # read here: `find_dates` takes ten milliseconds for each
+    for pattern in _ENGLISH:  # read here because `find_dates` takes ten milliseconds for each
         for match in pattern.finditer(text):
             found.update(_days((int(match["year"]), _month(match), int(match["day"]))))
         text = pattern.sub(" ", text)
@@ -76,11 +77,12 @@ def written_dates(text: str) -> frozenset[date]:
 class GivenDates:
     """The dates that texts give, or that follow from them and from today.
 
-    Today is a date beside a word that says so, or the result of a clock. From today follow relative days and weekdays near it;
-    from any date, one so many days, weeks, months or years on as the texts say; from a month, a quarter or a year, its first
-    day, its last one, and the day after. A day without a year is of the years that the texts name, or of any where they name none.
+    Today is a date beside a word that says so, or the result of a clock. From today follow relative days and weekdays
+    near it; from any date, those as many days, weeks, months or years away as the texts say; from a month, a quarter or
+    a year, its first day, its last one, and the day after. A day without a year is in one of the years that the texts
+    name, or in any if they name none.
 
-    Each text is read once, for what it says. What follows from that is not kept: it is found backwards from the day asked for.
+    Each text is read once. What follows from it is not stored but found backwards from the day asked for.
     """
 
     def __init__(self) -> None:
@@ -92,21 +94,21 @@ class GivenDates:
         self._today: set[date] = set()
         self._around: set[date] = set()  # the days around today
         self._years_around: set[int] = set()
-        self._months_around: set[int] = set()  # a month is counted from the year 0
+        self._months_around: set[int] = set()  # months are counted from the year 0
         self._steps: set[int] = set()  # days from today
         self._weekdays: set[int] = set()
-        self._days_on: set[int] = set()  # from one date to another
+        self._days_on: set[int] = set()  # days between one date and another
         self._months_on: set[int] = set()
         self._months: set[int] = set()
         self._month_names: set[int] = set()
-        self._periods: set[int] = set()  # how many months those have that are spoken of
+        self._periods: set[int] = set()  # the lengths, in months, of the periods mentioned
 
     def add(self, text: str, *, clock: bool = False) -> None:
-        """One more text; that of a `clock` says what day it is."""
+        """Add a text; that of a `clock` says what day it is."""
         self._unread.append((text, clock))
 
     def has(self, day: date) -> bool:
-        """Whether the texts give a day."""
+        """Return whether the texts give a day."""
         for text, clock in self._unread:
             self._read(text, clock)
         self._unread.clear()
@@ -119,7 +121,7 @@ class GivenDates:
             self._add_today(written)
         for number, unit in _lengths(text):
             if unit in _UNITS:
-                self._days_on |= {number * _UNITS[unit], number * _UNITS[unit] - 1}  # the past 7 days may count today
+                self._days_on |= {number * _UNITS[unit], number * _UNITS[unit] - 1}  # the past 7 days may include today
             else:
                 self._months_on.add(number * (12 if unit in ("年", "year") else 1))
         text = f"{self._end}\n{unicodedata.normalize('NFKC', text)}"
@@ -150,7 +152,8 @@ class GivenDates:
             self._months_around.update(range(_count(day) - 1, _count(day) + 2))
 
     def _is_said(self, day: date) -> bool:
-        """Whether a day is written, with or without its year, or is so many days from today, or a weekday near it."""
+        """Return whether a day is written, with or without its year, or lies the stated number of days from today, or
+        is a weekday near it."""
         if day in self._written or (day in self._around and day.weekday() in self._weekdays):
             return True
         if (day.month, day.day) in self._yearless and (
@@ -160,7 +163,7 @@ class GivenDates:
         return any(other in self._today for step in self._steps for other in _shifted(day, -step))
 
     def _moved(self, day: date) -> Iterator[date]:
-        """The days from which, or to which, a day is as far as the texts say."""
+        """Yield the days as far before or after a day as the texts say."""
         for sign in (-1, 1):
             for days in self._days_on:
                 yield from _shifted(day, sign * days)
@@ -169,14 +172,14 @@ class GivenDates:
                 yield from _days((year, month + 1, day.day))
 
     def _is_turn(self, day: date) -> bool:
-        """Whether a period begins or ends with a day, or has ended the day before."""
+        """Return whether a period begins or ends on a day, or ended the day before."""
         turns = [_count(first) for first in (day, *_shifted(day, 1)) if first.day == 1]
         return any(
             self._is_period(month, length) for turn in turns for length in _PERIODS for month in (turn, turn - length)
         )
 
     def _is_period(self, first: int, length: int) -> bool:
-        """Whether the texts speak of the period that begins with this month, and has so many of them."""
+        """Return whether the texts mention the period that begins with month `first` and is `length` months long."""
         year, month = divmod(first, 12)
         if length == 1 and (first in self._months or (year in self._years and month + 1 in self._month_names)):
             return True
@@ -224,5 +227,5 @@ def _shifted(day: date, days: int) -> Iterator[date]:
 
 
 def _count(day: date) -> int:
-    """Its month, counted from the year 0."""
+    """Return a day's month, counted from the year 0."""
     return day.year * 12 + day.month - 1

@@ -1,4 +1,4 @@
-"""A call held against the JSON Schema of its tool (Draft 2020-12, or the draft that the schema's `$schema` names)."""
+"""Checking a call against the JSON Schema of its tool (Draft 2020-12, or the draft that its `$schema` names)."""
 
 from typing import Any
 
@@ -6,29 +6,29 @@ from haluagent.checks.runs.records import ToolSpec
 from haluagent.errors import ToolError
 from haluagent.sandbox.worker.limited import Worker
 
-MAX_ERRORS = 10  # lines
-SECONDS = 1.0  # for one call, where the schema could take long
-PATIENCE = 3  # calls of a run that may take longer than that; the others of its kind are not looked at then
-# A pattern can take a time that doubles with every character, and references to references one that doubles with each.
+MAX_ERRORS = 10  # the most lines reported
+SECONDS = 1.0  # per call, if the schema could take long
+PATIENCE = 3  # calls of a run that may take longer than that; after them, such schemas are no longer checked
+# The time for a pattern can double with every character, and that for nested references with each reference.
 _TAKES_LONG = frozenset(("pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"))
 
 _worker = Worker("haluagent.checks.runs.calls.schema_found:found_errors", seconds=SECONDS)
 
 
 class Patience:
-    """How many more calls of a run may take too long."""
+    """The number of calls in a run that may still take too long."""
 
     def __init__(self) -> None:
         self.left = PATIENCE
 
 
 def schema_errors(tool: ToolSpec, arguments: Any, patience: Patience | None = None) -> tuple[str, ...]:
-    """What is wrong with the arguments of a call, one line each with the path of the argument; () where nothing is.
+    """Return the errors in a call's arguments, one line each with the argument's path; () if there are none.
 
-    An argument that the schema does not name is an error too, where the schema names arguments and leaves open whether there
-    may be others: such a one is made up. References go nowhere but into the schema itself. A schema that is none is the one
-    error then, and says so; so is one that is not done with the arguments in SECONDS. Schemas that could take long are looked
-    at in a process that can be stopped, until the `patience` with a run is at its end.
+    An argument that the schema does not name is an error too, unless the schema names no arguments or says itself
+    whether there may be others: it is considered made up. References are resolved only within the schema. If the schema
+    is invalid, or takes longer than SECONDS with these arguments, that is the only error. Schemas that could take long
+    are checked in a process that can be stopped, until the run's `patience` is used up.
     """
     from haluagent.checks.runs.calls.schema_found import found_errors, line
 

@@ -1,4 +1,4 @@
-"""What a run has given the model by now, and whether an entity is in it."""
+"""The texts that a run has given the model so far, and the search for an entity in them."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _DASHES = str.maketrans("‐‑‒–—−", "------")
 _PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,}\d")
 _FORMULA = re.compile(r"[\d\s.,+\-*/×÷^()=%]+")
 _HOME = re.compile(r"^(?:~|/home/[\w.-]+|/users/[\w.-]+)/")
-_BETWEEN = "-_ .:#/"  # what may stand between the parts of an identifier, two of them at most
+_BETWEEN = "-_ .:#/"  # separators between the parts of an identifier, two in a row at most
 _AT_DOT = re.compile(r"\s+[([]?(at|dot)[)\]]?\s+")
 _START, _END = re.compile(r"(?<![a-z0-9])"), re.compile(r"(?![a-z0-9])")
 _HOST_START, _HOST_END = re.compile(r"(?<![a-z0-9-])(?<![a-z0-9]\.)"), re.compile(r"(?![a-z0-9-]|\.[a-z0-9])")
@@ -31,7 +31,7 @@ _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
 FACTORS = tuple(
     Fraction(number) for number in (2, 7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000)
 )
-MAX_OPERANDS = 24  # with more numbers than these, some two would make almost any third
+MAX_OPERANDS = 24  # with more numbers than these, some pair would give almost any third
 ABBREVIATED, HASH, PHONE = (
     7,
     32,
@@ -40,24 +40,24 @@ ABBREVIATED, HASH, PHONE = (
 
 
 class _Piece:
-    """A part of the texts, in the forms that something is looked for in."""
+    """A part of the texts, in the forms that are searched."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def spoken(self) -> str:
-        """With its e-mail addresses as they are meant: ann at example dot com."""
+        """Return the text with spelled-out e-mail addresses written normally: "ann at example dot com"."""
         return _AT_DOT.sub(lambda match: {"at": "@", "dot": "."}[match[1]], self.text)
 
     @cached_property
     def joined(self) -> str:
-        """Without what may stand between the parts of an identifier."""
+        """Return the text without separators of identifiers."""
         return self.text.translate(dict.fromkeys(map(ord, _BETWEEN)))
 
     @cached_property
     def places(self) -> "array[int]":
-        """Where in the text each character of `joined` stands."""
+        """Return the position in the text of each character of `joined`."""
         places = array("L")
         for match in re.finditer(f"[^{re.escape(_BETWEEN)}]+", self.text):
             places.extend(range(*match.span()))
@@ -71,29 +71,28 @@ class Sources:
         self._pieces: list[_Piece] = []
         self._dates = GivenDates()
         self._numbers: set[Fraction] = set()
-        self._known: set[Fraction] = set()  # also what a percent can be used as
+        self._known: set[Fraction] = set()  # also the values that a percentage can stand for
         self._phones: defaultdict[str, set[str]] = defaultdict(set)  # by their last digits
-        self._uncounted: list[str] = []  # texts whose numbers were not asked for yet
+        self._uncounted: list[str] = []  # texts whose numbers have not been needed yet
 
     def add(self, text: str, *, clock: bool = False) -> None:
-        """One more text; that of a `clock` says what day it is. It is read when it is asked for."""
+        """Add a text; that of a `clock` says what day it is. It is read only when needed."""
         text = _readable(text)
         self._dates.add(text, clock=clock)
         self._uncounted.append(text)
         self._pieces.append(_Piece("\n" + _plain(text)))
-        # Joined like this there are few pieces, and no text is copied often.
+        # Joining like this keeps the pieces few, and copies no text often.
         while len(self._pieces) > 1 and len(self._pieces[-2].text) <= 2 * len(self._pieces[-1].text):
             last = self._pieces.pop()
             self._pieces[-1] = _Piece(self._pieces[-1].text + last.text)
 
     def have(self, entity: Entity, whole: str) -> bool:
-        """Whether an entity is in the texts, written in one way or another, or follows from them in one step. `whole` is the
-        value that it stands in.
+        """Return whether an entity is in the texts, in whatever notation, or follows from them in one step.
 
-        A date may follow from today or another date (`GivenDates`). A number may be the sum, difference, product or quotient
-        of two given ones, or a given one in another unit. A path or an address may be put together from a given beginning and
-        given identifiers, a hash may be abbreviated, and an identifier may get its prefix from a word of the texts (ORD-1234
-        from "order 1234").
+        `whole` is the value that contains it. A date may follow from today or another date (`GivenDates`). A number may
+        be the sum, difference, product or quotient of two given ones, or a given one in another unit. A path or an
+        address may be composed of a given beginning and given identifiers, a hash may be abbreviated, and an identifier
+        may get its prefix from a word of the texts (ORD-1234 from "order 1234").
         """
         text = _plain(entity.text)
         if entity.kind == "date":
@@ -114,7 +113,7 @@ class Sources:
         return self._has_id(text)
 
     def _has(self, key: str, start: re.Pattern[str] = _START, end: re.Pattern[str] = _END) -> bool:
-        """Whether it stands there by itself, and not inside a longer word or number."""
+        """Return whether a piece contains the key by itself, not inside a longer word or number."""
         return bool(key) and any(
             start.match(piece.text, at) and end.match(piece.text, at + len(key))
             for piece in self._pieces for at in _occurrences(key, piece.text)
@@ -131,7 +130,7 @@ class Sources:
         return False
 
     def _has_runs(self, runs: list[str]) -> bool:
-        """Whether the parts of an identifier stand there one after the other, with little between them."""
+        """Return whether the parts of an identifier occur one after the other, with little between them."""
         joined = "".join(runs)
         spaced = rf"(?<![a-z0-9]){f'[{re.escape(_BETWEEN)}]{{0,2}}'.join(map(re.escape, runs))}(?![a-z0-9])"
         return any(
@@ -150,7 +149,7 @@ class Sources:
             and (self._has(name) or (re.search(r"\d", name) and self._has_id(name.partition(".")[0])))
         ):
             return True
-        # In Chinese the words before a file name are not set apart from it.
+        # In Chinese the words before a file name are not separated from it.
         start = re.match(r"[^\x00-\x7f]+", key)
         return start is not None and any(self._has(key[place:]) for place in range(1, start.end()))
 
@@ -190,7 +189,7 @@ class Sources:
         )  # fmt: skip
 
     def _follows(self, value: Fraction, decimals: int | None) -> bool:
-        """Whether a number is one operation away from those that are given, or the time stamp of a given day."""
+        """Return whether a number is one operation away from the given ones, or the time stamp of a given day."""
         given = self._numbers
         if any(value * factor in given or value / factor in given for factor in FACTORS):
             return True
@@ -206,7 +205,7 @@ class Sources:
         )
 
     def _count(self) -> None:
-        """Read the numbers of the texts that are new."""
+        """Read the numbers of new texts."""
         for text in self._uncounted:
             self._numbers.update(abs(number.value) for number in find_numbers(text))
             self._known |= known_numbers(text)
@@ -231,13 +230,13 @@ def _day(seconds: float) -> date | None:
 
 
 def _plain(text: str) -> str:
-    """One form of each character, no capitals, addresses without their escapes, and / in paths."""
+    """Normalize a text: one form of each character, no capitals, unescaped addresses, and / in paths."""
     text = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
     return unquote(text).replace("\\", "/")
 
 
 def _readable(text: str) -> str:
-    """A text with what JSON in it says, where it is JSON: without the escapes."""
+    """Return a text with the unescaped contents of its JSON, if it is JSON."""
     if not text.lstrip().startswith(("{", "[", '"')):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Runs from Anthropic's messages."""
+"""Converting Anthropic's messages to runs."""
 
 from typing import Any, Unpack
 
@@ -9,9 +9,12 @@ from haluagent.errors import ConfigError
 
 
 def from_anthropic(messages: Any, system: Any = None, tools: Any = (), **about: Unpack[About]) -> AgentRun:
-    """The run in the messages of Anthropic's Messages API: texts, `tool_use` and `tool_result` blocks, also those of MCP and of
-    tools that ran at the provider. Thinking and pictures are left out. `system` is a text or a list of blocks, and the last
-    message the model's answer. Raises ConfigError that names the message and the block."""
+    """Convert the messages of Anthropic's Messages API to a run.
+
+    Texts, `tool_use` and `tool_result` blocks are read, also those of MCP and of tools that ran at the provider.
+    Thinking and pictures are left out. `system` is a text or a list of blocks; the last message is the model's answer.
+    Raise `ConfigError` that names the message and the block.
+    """
     made = Assembly()
     made.instruct(text_of(plain(system, "system")))
     for number, message in enumerate(objects(messages, "messages")):
@@ -30,7 +33,7 @@ def _message(made: Assembly, role: Any, content: Any, place: str) -> None:
     if isinstance(content, str):
         made.say(role, content)
         return
-    text: list[str] = []  # the model's text comes in pieces, cut where a citation begins and ends
+    text: list[str] = []  # the model's text comes in pieces, cut at the beginning and end of citations
     for at, block in enumerate(objects(content if content is not None else [], f"{place}.content")):
         where = f"{place}.content[{at}]"
         kind = name_of(block, "type", where)
@@ -54,6 +57,6 @@ def _joined(role: str, text: list[str]) -> str:
 
 
 def _failed(block: dict[str, Any], result: Any) -> bool:
-    """A tool that ran at the provider tells an error by the type of its result."""
+    """Return whether a result is an error; tools that ran at the provider show it by the type of the result."""
     kind = result.get("type") if isinstance(result, dict) else None
     return block.get("is_error") is True or (isinstance(kind, str) and kind.endswith("_error"))

@@ -1,4 +1,4 @@
-"""A run put together from what was said, in its order: all converters end here."""
+"""Assembling a run from what was said, in order. All converters end here."""
 
 import hashlib
 from collections import defaultdict, deque
@@ -10,7 +10,7 @@ from haluagent.errors import ConfigError
 
 
 class About(TypedDict, total=False):
-    """What a converter may be told of a run. Without a `run_id` it is made from the run: the same run has the same one."""
+    """Options of a converter. Without a `run_id` it is derived from the run: the same run gets the same one."""
 
     run_id: str | None
     task: TaskType
@@ -19,29 +19,29 @@ class About(TypedDict, total=False):
 
 @dataclass
 class Call:
-    given: str | None  # the id in the source: some servers count anew in every turn, or give none
+    given: str | None  # the id in the source: some servers start over in every turn, or give none
     id: str
     tool: str
     arguments: dict[str, Any] | str
-    turn: int  # its place in what was said
+    turn: int  # its index in what was said
     result: str | None = None
     failed: bool = False
-    told: bool = False  # whether its result is from a message: a span may tell it too
+    told: bool = False  # whether its result is from a message rather than a span
 
 
 class Calls:
-    """Some calls of a run, in their order."""
+    """Some calls of a run, in order."""
 
     def __init__(self) -> None:
         self.all: list[Call] = []
-        self._open: deque[Call] = deque()  # those without a result; others may still be among them, but not at its ends
+        self._open: deque[Call] = deque()  # those without a result; others may remain, but never at the ends
 
     def add(self, call: Call) -> None:
         self.all.append(call)
         self._open.append(call)
 
     def first_open(self) -> Call | None:
-        """The first call without a result."""
+        """Return the first call without a result."""
         while self._open and self._open[0].result is not None:
             self._open.popleft()
         return self._open[0] if self._open else None
@@ -61,7 +61,7 @@ class Said:
 
 
 class Assembly:
-    """What was said so far. Calls get ids that are unique in the run, and results find theirs."""
+    """The turns so far. Calls get ids that are unique in the run, and results are matched to calls."""
 
     def __init__(self) -> None:
         self._system: dict[str, None] = {}
@@ -80,13 +80,13 @@ class Assembly:
             self._said.append(Said(role, text))
 
     def call(self, given: str | None, tool: str, arguments: dict[str, Any] | str) -> Call:
-        """A call that the model makes now: in the turn of the text before it, unless a result came in between."""
+        """Add a call that the model makes now, in the turn of the text before it unless a result came in between."""
         number = len(self._ids) + 1
         unique = given if given and given not in self._ids else next(
             name for extra in range(number) if (name := f"{given or 'call'}-{number + extra}") not in self._ids
         )  # fmt: skip
         last = self._said[-1] if self._said else None
-        # A converter may have given the call that it made last its result.
+        # A converter may already have given the last call its result.
         if (
             last is None
             or last.role != "assistant"
@@ -103,8 +103,10 @@ class Assembly:
         return call
 
     def result(self, given: str | None, text: str, failed: bool, place: str, tool: str | None = None) -> None:
-        """What came back, for the first call of that id (without one: of that tool) that has no result. Raises ConfigError
-        where there is none."""
+        """Add a result to the first call of that id (without an id: of that tool) that has none.
+
+        Raise `ConfigError` if there is no such call.
+        """
         same = self.calls_of_id[given] if given else self.calls_of_tool[tool or ""]
         call = same.first_open()
         if call is None:
@@ -116,13 +118,16 @@ class Assembly:
         self.answer(call, text, failed)
 
     def answer(self, call: Call, text: str, failed: bool) -> None:
-        """What a call gave."""
+        """Set the result of a call."""
         call.result, call.failed = text, failed
         self._said[call.turn].answered = True
 
     def run(self, tools: tuple[ToolSpec, ...], about: About) -> AgentRun:
-        """The run. Its answer is the last text of the model that makes no call, if no call comes after it; else it is empty.
-        What the user said after the answer is left out. Raises ConfigError where nothing was said."""
+        """Return the run.
+
+        Its answer is the model's last text without a call, if no call comes after it; otherwise it is empty. What the
+        user said after the answer is left out. Raise `ConfigError` if nothing was said.
+        """
         if not self._said:
             raise ConfigError("the run is empty: give the messages of the user, the model and the tools")
         last = max((at for at, said in enumerate(self._said) if said.role == "assistant"), default=-1)

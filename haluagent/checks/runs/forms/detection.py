@@ -1,4 +1,4 @@
-"""HaluAgent's own loop as a run: what was asked of it, the calls of its steps, and its report as the answer."""
+"""Converting a detection of HaluAgent to a run: its task, the calls of its steps, and its report as the answer."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def from_detection(given: dict[str, Any]) -> AgentRun:
-    """The run behind a Detection in JSON, as `haluagent detect --json` prints it. Raises ConfigError where it is none."""
+    """Convert a Detection in JSON, as `haluagent detect --json` prints it, to a run.
+
+    Raise `ConfigError` if it is invalid.
+    """
     try:
         detection = Detection.model_validate_json(json.dumps(plain(given, "the detection")), strict=True)
     except ValidationError as error:
@@ -30,9 +33,12 @@ def from_detection(given: dict[str, Any]) -> AgentRun:
 def detection_run(
     detection: Detection, *, reference: str | None = None, tools: "Iterable[Tool] | None" = None
 ) -> AgentRun:
-    """A detection as a run: each step is what the model thought and called, an observation its result, and the answer says
-    what became of every sentence. `reference` is the one that was given, which a Detection does not keep; `tools` are those that
-    were offered, the built-in ones if None."""
+    """Convert a detection to a run: each step is a thought with its call, an observation its result, and the answer
+    gives the outcome for every sentence.
+
+    `reference` is the one that was given, which a Detection does not keep; `tools` are those that were offered, the
+    built-in ones if None.
+    """
     if tools is None:
         from haluagent.tools import default_registry
 

@@ -1,4 +1,4 @@
-"""Runs from the messages of LangChain and LangGraph."""
+"""Converting the messages of LangChain and LangGraph to runs."""
 
 from collections.abc import Mapping
 from typing import Any, Unpack
@@ -9,16 +9,19 @@ from haluagent.checks.runs.forms.plain import arguments_of, name_of, objects, pl
 from haluagent.checks.runs.records import AgentRun
 from haluagent.errors import ConfigError
 
-# What is read of a message. The rest, such as a tool's artifact, may be anything.
+# The fields that are read of a message. Others, such as a tool's artifact, may be anything.
 FIELDS = "type role name content tool_calls invalid_tool_calls tool_call_id status function_call".split()
 PAIR_ROLES = {"human": "user", "ai": "assistant"}
 
 
 def from_langgraph(messages: Any, tools: Any = (), **about: Unpack[About]) -> AgentRun:
-    """The run in messages of LangChain: objects, their dicts (`model_dump`, `message_to_dict`), pairs of role and text, or
-    messages in OpenAI's form. Calls that LangChain could not read (`invalid_tool_calls`) keep the text that the model wrote;
-    a tool message with the status `error` is a failed call. `tools` are LangChain's tools or their definitions. Needs no
-    LangChain for dicts. Raises ConfigError that names the message."""
+    """Convert messages of LangChain to a run.
+
+    They are objects, their dicts (`model_dump`, `message_to_dict`), pairs of role and text, or messages in OpenAI's
+    form. Calls that LangChain could not read (`invalid_tool_calls`) keep the text that the model wrote; a tool message
+    with the status `error` is a failed call. `tools` are LangChain's tools or their definitions. Needs no LangChain for
+    dicts. Raise `ConfigError` that names the message.
+    """
     made = Assembly()
     if not isinstance(messages, list | tuple):
         raise ConfigError("messages is not a list")
@@ -72,7 +75,7 @@ def _set(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _definition(tool: Any) -> Any:
-    """What a model is told of a tool of LangChain; a definition as it is."""
+    """Return the definition that a model is given of a LangChain tool; a definition is returned unchanged."""
     if not hasattr(tool, "tool_call_schema"):
         return tool
     from langchain_core.utils.function_calling import convert_to_openai_tool

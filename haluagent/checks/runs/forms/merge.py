@@ -1,22 +1,25 @@
-"""Histories that overlap: what a model was sent before each of its turns, put together once."""
+"""Merging overlapping histories: each turn's request repeats what came before it."""
 
 from collections import Counter
 from collections.abc import Hashable
 
 
 class Merge:
-    """Says which parts of a history are new. A request holds the whole conversation so far, or only what came since the last
-    one (where the provider keeps the conversation): what is there as often as it was said is not said again."""
+    """Tells which parts of a history are new.
+
+    A request holds the whole conversation so far, or only what came since the last one (if the provider keeps the
+    conversation). A part that occurs as often as it was said is not new.
+    """
 
     def __init__(self) -> None:
         self._known: Counter[Hashable] = Counter()
 
     def said(self, key: Hashable) -> None:
-        """A part that is new for certain: the model has just written it."""
+        """Note a part that is certainly new, because the model has just written it."""
         self._known[key] += 1
 
     def new(self, keys: list[Hashable]) -> list[bool]:
-        """For each part of a request whether it is new; those are known from now on."""
+        """Return for each part of a request whether it is new, and remember those."""
         here: Counter[Hashable] = Counter()
         found = []
         for key in keys:

@@ -1,4 +1,5 @@
-"""Runs from what OpenAI's two interfaces keep: the messages of a chat, and the items of the Responses API."""
+"""Converting the data of OpenAI's two interfaces to runs: the messages of a chat, and the items of the Responses
+API."""
 
 from typing import Any, Unpack
 
@@ -11,9 +12,11 @@ SYSTEM = ("system", "developer")
 
 
 def from_openai_chat(messages: Any, tools: Any = (), **about: Unpack[About]) -> AgentRun:
-    """The run in the messages of Chat Completions, with those of tools (also the old `function_call`). `tools` are as they
-    were given to the request. Arguments that are no JSON object stay the text that the model wrote. The interface does not say
-    which results are errors. Raises ConfigError that names the message."""
+    """Convert the messages of Chat Completions to a run, including those of tools (also the old `function_call`).
+
+    `tools` are as given to the request. Arguments that are not a JSON object stay the text that the model wrote. The
+    interface does not say which results are errors. Raise `ConfigError` that names the message.
+    """
     made = Assembly()
     for number, message in enumerate(objects(messages, "messages")):
         chat_message(made, message, f"messages[{number}]")
@@ -21,7 +24,7 @@ def from_openai_chat(messages: Any, tools: Any = (), **about: Unpack[About]) -> 
 
 
 def chat_message(made: Assembly, message: dict[str, Any], place: str) -> None:
-    """One message of a chat."""
+    """Add one message of a chat."""
     role = name_of(message, "role", place)
     content = message.get("content")
     if role in SYSTEM:
@@ -43,7 +46,7 @@ def chat_message(made: Assembly, message: dict[str, Any], place: str) -> None:
 
 
 def chat_call(made: Assembly, call: dict[str, Any], place: str) -> None:
-    """One call: of a function, or of a custom tool, whose argument is a text."""
+    """Add one call, of a function or of a custom tool, whose argument is a text."""
     function = call.get("function") or call.get("custom")
     if not isinstance(function, dict):
         raise ConfigError(f"{place} has no function")
@@ -53,9 +56,12 @@ def chat_call(made: Assembly, call: dict[str, Any], place: str) -> None:
 
 
 def from_openai_responses(items: Any, tools: Any = (), *, instructions: Any = None, **about: Unpack[About]) -> AgentRun:
-    """The run in the items of the Responses API: those of the input, and those of every output, in their order. Calls of
-    functions, of custom tools and of MCP servers are read; reasoning, and what the provider's own tools did, is left out, as
-    their results are not in the items. `items` may be a text: what the user asked. Raises ConfigError that names the item."""
+    """Convert the items of the Responses API to a run: those of the input and of every output, in order.
+
+    Calls of functions, of custom tools and of MCP servers are read. Reasoning and calls of the provider's own tools are
+    left out, because their results are not in the items. `items` may be a text: the user's question. Raise
+    `ConfigError` that names the item.
+    """
     made = Assembly()
     made.instruct(text_of(instructions))
     given = [{"role": "user", "content": items}] if isinstance(items, str) else items
@@ -65,7 +71,7 @@ def from_openai_responses(items: Any, tools: Any = (), *, instructions: Any = No
 
 
 def response_item(made: Assembly, item: dict[str, Any], place: str) -> None:
-    """One item of the Responses API. One without a type is a message."""
+    """Add one item of the Responses API. One without a type is a message."""
     kind = item.get("type") or "message"
     if kind == "message":
         role = name_of(item, "role", place)

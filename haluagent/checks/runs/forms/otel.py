@@ -1,8 +1,8 @@
-"""Runs from OpenTelemetry's spans of generative AI (semantic conventions 1.37 and later).
+"""Converting OpenTelemetry's spans of generative AI (semantic conventions 1.37 and later) to runs.
 
-Read are the attributes gen_ai.system_instructions, gen_ai.input.messages, gen_ai.output.messages and gen_ai.tool.definitions of the
-spans of inference, as JSON text or as data, and gen_ai.tool.name, gen_ai.tool.call.id, gen_ai.tool.call.arguments and
-gen_ai.tool.call.result of the `execute_tool` spans. Instrumentations record them only where they are told to.
+The attributes gen_ai.system_instructions, gen_ai.input.messages, gen_ai.output.messages and gen_ai.tool.definitions are
+read from spans of inference, as JSON text or as data; gen_ai.tool.name, gen_ai.tool.call.id, gen_ai.tool.call.arguments
+and gen_ai.tool.call.result from `execute_tool` spans. Instrumentations record them only if told to.
 """
 
 from collections.abc import Hashable, Mapping
@@ -23,13 +23,13 @@ CONTENT = {
 
 class Span(NamedTuple):
     attributes: dict[str, Any]
-    start: str  # sorts like the time
+    start: str  # sorts chronologically
     failed: bool
     trace: str
     place: str
 
     def data(self, name: str) -> Any:
-        """An attribute that is data: on spans it may be the text of it."""
+        """Return an attribute that holds data, which spans may give as JSON text."""
         value = self.attributes.get(name)
         if not isinstance(value, str):
             return value
@@ -40,9 +40,12 @@ class Span(NamedTuple):
 
 
 def from_otel(spans: Any, **about: Unpack[About]) -> AgentRun:
-    """The run in the spans of one trace: OTLP's JSON, a list of spans of it, or spans of the Python SDK (objects, or what
-    their `to_json` says), in any order. The last answer of the model is the answer; a tool's span gives the result where no
-    message does, and says whether it failed. Raises ConfigError that names the span, and where none has messages."""
+    """Convert the spans of one trace to a run.
+
+    `spans` is OTLP's JSON, a list of its spans, or spans of the Python SDK (objects, or the data of their `to_json`),
+    in any order. The model's last answer is the answer. A tool's span gives the result if no message does, and says
+    whether it failed. Raise `ConfigError` that names the span, also if no span has messages.
+    """
     found = sorted(
         (_span(span, f"spans[{number}]") for number, span in enumerate(_listed(spans))), key=lambda span: span.start
     )
@@ -50,7 +53,7 @@ def from_otel(spans: Any, **about: Unpack[About]) -> AgentRun:
     if len(traces) > 1:
         raise ConfigError(f"the spans are of {len(traces)} traces: give those of one")
     inference = [span for span in found if _operation(span) != "execute_tool" and _has_messages(span)]
-    # The span of an agent says again what those of its model say.
+    # The span of an agent repeats what those of its model say.
     asked = {span.place for span in inference if _operation(span) != "invoke_agent"} or {
         span.place for span in inference
     }
@@ -83,7 +86,10 @@ def _inference(made: Assembly, merge: Merge, span: Span) -> None:
 
 
 def _parts(span: Span, name: str) -> list[tuple[str, dict[str, Any], str]]:
-    """The parts of all messages of an attribute, each with its role and its place. The texts of a message are one part."""
+    """Return the parts of an attribute's messages, each with its role and place.
+
+    The texts of one message are one part.
+    """
     found = []
     for number, message in enumerate(objects(span.data(name) or [], f"{span.place}: {name}")):
         place = f"{span.place}: {name}[{number}]"
@@ -103,7 +109,8 @@ def _parts(span: Span, name: str) -> list[tuple[str, dict[str, Any], str]]:
 
 
 def _key(role: str, part: dict[str, Any]) -> Hashable:
-    """What makes a part the same in two requests: a call and its result have an id, and are written in more than one way."""
+    """Return what identifies a part across requests: a call and its result have an id, and are written in several
+    ways."""
     if part["type"] == "text":
         return (role, part["content"])
     named = part.get("id") or [part.get("name"), arguments_of(part.get("arguments")), part.get("response")]
@@ -116,7 +123,7 @@ def _add(made: Assembly, role: str, part: dict[str, Any], place: str) -> None:
         tool, arguments = name_of(part, "name", place), arguments_of(part.get("arguments"))
         before = made.calls_of_id[given].all if given else []
         if not any((call.tool, call.arguments) == (tool, arguments) for call in before):
-            made.call(given, tool, arguments)  # else its span came before
+            made.call(given, tool, arguments)  # otherwise its span came before
     elif part["type"] == "tool_call_response":
         result = text_of(part.get("response", part.get("result")))
         if given:
@@ -130,19 +137,21 @@ def _add(made: Assembly, role: str, part: dict[str, Any], place: str) -> None:
 
 
 def _told(made: Assembly, given: str, result: str, place: str) -> None:
-    """A result in a message: of the first call of that id for which no message has told one. What a span told is replaced: what the
-    model read counts."""
+    """Set the result that a message gives, on the first call of that id for which no message has.
+
+    It replaces the result of a span, because what the model read counts.
+    """
     same = made.calls_of_id[given]
     call = next((call for call in same.all if not call.told), None) or next(reversed(same.all), None)
     if call is None:
-        made.result(given, result, False, place)  # says that it was not called
+        made.result(given, result, False, place)  # raises the error that it was not called
     else:
         made.answer(call, result, call.failed)
         call.told = True
 
 
 def _first_open(made: Assembly, result: str, place: str) -> None:
-    """A result that names no call: that of the first one without a result."""
+    """Set a result that names no call on the first call without one."""
     call = made.calls.first_open()
     if call is None:
         raise ConfigError(f"{place} is a result, and no call waits for one")
@@ -176,7 +185,7 @@ def _has_messages(span: Span) -> bool:
 
 
 def _listed(spans: Any) -> list[Any]:
-    """The spans in OTLP's JSON, or in a list."""
+    """Return the spans in OTLP's JSON, or in a list."""
     if isinstance(spans, Mapping) and "resourceSpans" not in spans:
         spans = spans.get("spans", [spans])
     if not isinstance(spans, Mapping):
@@ -217,7 +226,7 @@ def _span(span: Any, place: str) -> Span:
 
 
 def _value(value: Any) -> Any:
-    """OTLP's JSON names the type of every value."""
+    """Return the value in OTLP's JSON, which names the type of every value."""
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("arrayValue"), dict):

@@ -1,4 +1,4 @@
-"""What other libraries keep of a run, as plain JSON data, and the parts that all of them have: texts, arguments, tools."""
+"""The data of other libraries as plain JSON, and the parts that all of them share: texts, arguments, tools."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from haluagent.checks.runs.records import ToolSpec
 from haluagent.errors import ConfigError
 
-DEPTH = 100  # nothing that a tool takes or returns is nested deeper
+DEPTH = 100  # no tool takes or returns anything nested deeper
 LEFT_OUT = (
     "image image_url input_image audio input_audio video file input_file document media blob uri "
     "reasoning thinking redacted_thinking"
@@ -18,8 +18,11 @@ LEFT_OUT = (
 
 
 def plain(value: Any, place: str) -> Any:
-    """The value as JSON data: records of pydantic and mappings as objects, sequences as lists, half a character (a lone
-    surrogate) as U+FFFD. Raises ConfigError, which names `place`, for what JSON cannot say."""
+    """Return the value as JSON data.
+
+    Pydantic models and mappings become objects, sequences lists, lone surrogates U+FFFD. Raise `ConfigError`, which
+    names `place`, for anything that JSON cannot express.
+    """
     return _plain(value, place, 0)
 
 
@@ -33,7 +36,7 @@ def _plain(value: Any, place: str, depth: int) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, BaseModel):
-        value = value.model_dump(warnings=False)  # libraries build their records of what models send without a check
+        value = value.model_dump(warnings=False)  # libraries build their records from what models send, unchecked
     if isinstance(value, Mapping):
         return {_plain(str(name), place, depth): _plain(member, place, depth + 1) for name, member in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
@@ -42,7 +45,7 @@ def _plain(value: Any, place: str, depth: int) -> Any:
 
 
 def objects(value: Any, place: str) -> list[dict[str, Any]]:
-    """A list of JSON objects. Raises ConfigError where it is none."""
+    """Return a list of JSON objects. Raise `ConfigError` if it is not one."""
     found = plain(value, place)
     if not isinstance(found, list):
         raise ConfigError(f"{place} is not a list")
@@ -53,7 +56,7 @@ def objects(value: Any, place: str) -> list[dict[str, Any]]:
 
 
 def name_of(fields: Mapping[str, Any], name: str, place: str) -> str:
-    """A field that has to be there, a text. Raises ConfigError where it is not."""
+    """Return a required text field. Raise `ConfigError` if it is missing or not a text."""
     value = fields.get(name)
     if not isinstance(value, str):
         raise ConfigError(f"{place}.{name} is {'missing' if value is None else 'not a text'}")
@@ -61,8 +64,11 @@ def name_of(fields: Mapping[str, Any], name: str, place: str) -> str:
 
 
 def text_of(content: Any, joiner: str = "\n", *, others: bool = True) -> str:
-    """The text of a message or a tool result: a text, or a list of parts whose texts are joined. Pictures, sounds and what the
-    model thought to itself are left out; other data is the text of its JSON, and left out too without `others`."""
+    """Return the text of a message or a tool result: a text, or a list of parts whose texts are joined.
+
+    Pictures, sounds and the model's thinking are left out. Other data becomes JSON text, or is left out if `others` is
+    False.
+    """
     if isinstance(content, str):
         return content
     if content is None:
@@ -88,12 +94,12 @@ def _part(part: str | dict[str, Any], others: bool) -> str:
 
 
 def dump(value: Any) -> str:
-    """JSON as a tool would return it."""
+    """Return a value as JSON, as a tool would."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def load(text: str) -> Any:
-    """The data of a JSON text. Raises ValueError where it is none, also for NaN, Infinity, and for what is nested too deep."""
+    """Parse a JSON text. Raise `ValueError` if it is invalid, has NaN or Infinity, or is nested too deep."""
 
     def refuse(constant: str) -> Any:
         raise ValueError(f"{constant} is no JSON")
@@ -105,7 +111,10 @@ def load(text: str) -> Any:
 
 
 def arguments_of(value: Any) -> dict[str, Any] | str:
-    """The arguments of a call: an object, or the text of one. What the model wrote stays a text where it is no JSON object."""
+    """Return a call's arguments from an object or its JSON text.
+
+    A text that is not a JSON object is returned unchanged.
+    """
     if isinstance(value, dict):
         return value
     if value is None:
@@ -120,8 +129,11 @@ def arguments_of(value: Any) -> dict[str, Any] | str:
 
 
 def tool_of(definition: Any, place: str) -> ToolSpec:
-    """A tool as OpenAI (chat or Responses), Anthropic, MCP and OpenTelemetry describe it. `allowed` is read where it is there.
-    A provider's own tool, such as web search, has no schema and is called like its type. Raises ConfigError for what is none."""
+    """Convert a tool's definition by OpenAI (chat or Responses), Anthropic, MCP or OpenTelemetry.
+
+    `allowed` is read if present. A provider's own tool, such as web search, has no schema and is named after its type.
+    Raise `ConfigError` for an invalid definition.
+    """
     fields = plain(definition, place)
     if isinstance(fields, dict) and isinstance(fields.get("function"), dict):
         fields = {**fields["function"], **({"allowed": fields["allowed"]} if "allowed" in fields else {})}
@@ -147,7 +159,7 @@ def tool_of(definition: Any, place: str) -> ToolSpec:
 
 
 def tools_of(definitions: Any, place: str = "tools") -> tuple[ToolSpec, ...]:
-    """Tools, each once. Raises ConfigError for what is none."""
+    """Convert tool definitions, each name once. Raise `ConfigError` for an invalid one."""
     if not isinstance(definitions, list | tuple | None):
         raise ConfigError(f"{place} is not a list")
     found = [

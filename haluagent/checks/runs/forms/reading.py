@@ -1,4 +1,7 @@
-"""A run in its documented JSON form, or in that of another library (docs/runs.md). Every mistake is one line that says where."""
+"""Reading a run in its documented JSON form, or in that of another library (docs/runs.md).
+
+Every error is one line that says where.
+"""
 
 import json
 from collections.abc import Callable
@@ -31,8 +34,8 @@ PROBLEMS = {
     "model_type": "is not an object",
 }
 
-# From a file: the messages of a conversation, alone or in an object beside `tools` and, with Anthropic, `system`; or what our own
-# `haluagent detect --json` printed.
+# From a file: the messages of a conversation, alone or in an object with `tools` and, with Anthropic, `system`; or the
+# output of `haluagent detect --json`.
 SOURCES: dict[str, Callable[[dict[str, Any]], AgentRun]] = {
     "openai": lambda given: from_openai_chat(given.get("messages"), given.get("tools")),
     "openai-responses": lambda given: from_openai_responses(
@@ -46,7 +49,10 @@ SOURCES: dict[str, Callable[[dict[str, Any]], AgentRun]] = {
 
 
 def read(path: Path | str, source: str = "haluagent") -> AgentRun:
-    """The run in a file of JSON: in our form, or in one of SOURCES. Raises ConfigError of one line for a file that holds none."""
+    """Read the run in a JSON file, in our form or in one of SOURCES.
+
+    Raise `ConfigError` of one line if there is none.
+    """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -59,7 +65,7 @@ def read(path: Path | str, source: str = "haluagent") -> AgentRun:
 
 
 def read_text(text: str, place: str, source: str = "haluagent") -> AgentRun:
-    """The run in a text of JSON, as `read` does; `place` names it in an error."""
+    """Read the run in a JSON text, as `read` does; `place` names it in an error."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -68,8 +74,10 @@ def read_text(text: str, place: str, source: str = "haluagent") -> AgentRun:
 
 
 def convert(given: Any, source: str, place: str = "the run") -> AgentRun:
-    """The run in what another library kept: a list of messages, items or spans, or an object that has them. Raises
-    ConfigError, also for a source that is none of SOURCES."""
+    """Convert the data of another library to a run: a list of messages, items or spans, or an object that has them.
+
+    Raise `ConfigError`, also for a source that is not one of SOURCES.
+    """
     if source not in SOURCES:
         raise ConfigError(f"no form of a run is called {source!r}: use haluagent, {', '.join(SOURCES)}")
     if not isinstance(given, dict | list):
@@ -81,7 +89,7 @@ def convert(given: Any, source: str, place: str = "the run") -> AgentRun:
 
 
 def parse(given: Any, place: str = "the run") -> AgentRun:
-    """The run that an object of JSON data describes. Raises ConfigError of one line that names the field."""
+    """Parse the run that an object of JSON data describes. Raise `ConfigError` of one line that names the field."""
     if not isinstance(given, dict):
         raise ConfigError(f"{place} is not an object: a run is {{run_id, system?, tools?, turns, answer}}")
     try:
@@ -100,8 +108,11 @@ def parse(given: Any, place: str = "the run") -> AgentRun:
 
 
 def schema(record: type[Record] = HallucinationReport) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a report, or of another record. The package has those of a report and of a run as files:
-    runs/hallucination-report.schema.json and runs/agent-run.schema.json."""
+    """Return the JSON Schema (2020-12) of a report, or of another record.
+
+    The package has those of a report and of a run as files: runs/hallucination-report.schema.json and
+    runs/agent-run.schema.json.
+    """
     mode: Literal["validation", "serialization"] = (
         "validation" if record is AgentRun else "serialization"
     )  # a report has all of its fields
@@ -109,7 +120,7 @@ def schema(record: type[Record] = HallucinationReport) -> dict[str, Any]:
 
 
 def _line(error: ValidationError) -> str:
-    """The first problem, with the path of its field. What a value may be, where it may be one of several, is no part of it."""
+    """Return the first problem, with the path of its field, leaving out which of several types was tried."""
     found = error.errors()
     first = found[0]
     path = ""
