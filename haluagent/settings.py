@@ -87,7 +87,7 @@ def cache_dir() -> Path:
 def read_settings() -> Settings:
     """Read the config file; without a file, return empty settings.
 
-    Raise `ConfigError` that names the file and the key.
+    Raise a `ConfigError` that names the file and the key.
     """
     path = config_path()
     try:
@@ -113,7 +113,7 @@ def read_settings() -> Settings:
 def read_search_settings() -> SearchSettings:
     """Read the search settings; environment variables win over the config file.
 
-    Raise `ConfigError` that names the variable or the key if a value is invalid.
+    Raise a `ConfigError` that names the variable or the key if a value is invalid.
     """
     given = {key: value for key, name in VARIABLES.items() if (value := os.environ.get(name, "").strip())}
     try:

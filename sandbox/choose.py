@@ -39,7 +39,7 @@ def resolve(choice: Choice = "auto", *, spare: int = SPARE) -> PooledSandbox | N
     """Return the chosen sandbox; for `auto` that is Docker, else bubblewrap, else None.
 
     Starts no worker before the first run, but tests whether the backend works, which takes about a tenth of a second.
-    Raise `ConfigError` with advice if a backend that was named does not work.
+    Raise a `ConfigError` with advice if a backend that was named does not work.
     """
     if choice == "none":
         return None

@@ -121,7 +121,7 @@ def load(path: Path) -> Adapter:
 
 
 def read_card(path: Path) -> AdapterCard:
-    """Read a card from a JSON file. Raise `ConfigError` that names the file and the field."""
+    """Read a card from a JSON file. Raise a `ConfigError` that names the file and the field."""
     try:
         return AdapterCard.model_validate_json(path.read_bytes())
     except OSError as error:

@@ -143,7 +143,7 @@ def describe(error: Exception) -> str:
 
 
 def read_object(response: httpx.Response) -> dict[str, Any]:
-    """Return the JSON object of a 200. Raise `ModelError` with the URL, the status and the answer otherwise."""
+    """Return the JSON object of a 200. Raise a `ModelError` with the URL, the status and the answer otherwise."""
     if response.status_code != 200:
         raise ModelError(_complaint(response))
     try:

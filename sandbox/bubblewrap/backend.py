@@ -48,7 +48,10 @@ class BubblewrapSandbox(PooledSandbox):
         self._command: list[str] | None = None
 
     def check(self) -> str:
-        """Return a line about bubblewrap on this machine. Raise `ConfigError` with advice if programs cannot be run."""
+        """Return a line about bubblewrap on this machine.
+
+        Raise a `ConfigError` with advice if programs cannot be run.
+        """
         try:
             worker = self._start()
         except SandboxError as error:
@@ -172,7 +175,7 @@ class Namespaces:
 
 
 def _command(limits: Limits) -> list[str]:
-    """Return the command line of a worker. Raise `SandboxError` with advice if bubblewrap cannot run here."""
+    """Return the command line of a worker. Raise a `SandboxError` with advice if bubblewrap cannot run here."""
     if not sys.platform.startswith("linux") or _numbers(platform.release()) < _LINUX:
         raise SandboxError(f"bubblewrap needs Linux {_LINUX[0]}.{_LINUX[1]} or newer: use Docker")
     if not seccomp.machine_supported(platform.machine()):

@@ -42,7 +42,7 @@ class DockerSandbox(PooledSandbox):
     def check(self) -> str:
         """Return a line about the engine and the image, and remove containers that crashed processes left behind.
 
-        Raise `ConfigError` with advice if programs cannot be run.
+        Raise a `ConfigError` with advice if programs cannot be run.
         """
         try:
             with explained(), contextlib.closing(connect()) as client:

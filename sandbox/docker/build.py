@@ -54,7 +54,7 @@ def build(base: str = DEFAULT_BASE) -> str:
 def debootstrap(mirror: str | None = None) -> str:
     """Make a base image of Debian packages and return its name.
 
-    Needs root, the program debootstrap and a Debian mirror. Raise `ConfigError` with advice if something is missing.
+    Needs root, the program debootstrap and a Debian mirror. Raise a `ConfigError` with advice if something is missing.
     """
     if shutil.which("debootstrap") is None:
         raise ConfigError("debootstrap is not installed: install the package debootstrap")

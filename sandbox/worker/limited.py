@@ -41,7 +41,7 @@ class Worker:
     def call(self, request: Any) -> Any:
         """Call the function and return its value.
 
-        Raise `ToolError` with its message if it raised one, or if the child ran into a limit.
+        Raise a `ToolError` with its message if it raised one, or if the child ran into a limit.
         """
         with self._lock:
             reply = self._exchange(self._running(), json.dumps(request), self.seconds)

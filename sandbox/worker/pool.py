@@ -17,7 +17,8 @@ _UNCLEAN = 16
 
 
 class Pool:
-    """Hands out workers that `start` made, and starts others in the background. Safe to use from many threads.
+    """A pool that hands out workers made by `start`, and starts others in the background. Safe to use from many
+    threads.
 
     Nothing is started before the first worker is taken; each worker that comes back adds one spare, up to `spare`.
     `start` returns a worker that is ready, or raises; it runs in at most `starters` threads at a time.

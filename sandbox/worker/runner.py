@@ -127,7 +127,7 @@ def answer(code: str, nonce: bytes, out: int, err: int) -> None:
             stream.flush()  # type: ignore[union-attr]
         except Exception:  # the program closed it, or put something else in its place
             continue
-    if os.getpid() == process:  # a child that the program forked comes by here too
+    if os.getpid() == process:  # a child that the program forked gets here too
         write(err, nonce)
         write(out, nonce + report.encode("utf-8", "backslashreplace") + nonce)
     os._exit(0)

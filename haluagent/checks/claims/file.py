@@ -39,7 +39,10 @@ class Item(Record):
 
 
 def read(path: Path) -> list[Item]:
-    """Read the items of a file: a JSON list, or one object per line. Raise `ConfigError` that names an invalid item."""
+    """Read the items of a file: a JSON list, or one object per line.
+
+    Raise a `ConfigError` that names an invalid item.
+    """
     return [parse(fields, number) for number, fields in enumerate(objects(path), start=1)]
 
 
@@ -73,7 +76,7 @@ def _objects(text: str, path: Path) -> list[Any]:
 
 
 def parse(fields: Any, number: int) -> Item:
-    """Parse an item. Raise `ConfigError` with one line that says what is wrong with it."""
+    """Parse an item. Raise a `ConfigError` with one line that says what is wrong with it."""
     if not isinstance(fields, dict):
         raise ConfigError(f"item {number} is not an object: an item is {{response, question?, reference?, claims?}}")
     if "response" not in fields:

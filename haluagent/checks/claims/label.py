@@ -1,4 +1,4 @@
-"""Labelling claims: first by tools, then by a checker's findings in the passages, merged."""
+"""Labelling claims: by tools first, then by merging a checker's findings in the passages."""
 
 import asyncio
 from collections.abc import Sequence

@@ -111,7 +111,7 @@ class _CrossEncoder:
 
         Raise `ToolError` for a claim that leaves the passage no room.
         """
-        with self._lock:  # truncation is a setting of the tokenizer
+        with self._lock:  # truncation is a setting of the shared tokenizer
             self.tokenizer.no_truncation()
             room = self.limit - len(self.tokenizer.encode("", claim).ids)
             if room < min(2 * OVERLAP, self.limit // 2):

@@ -97,7 +97,8 @@ async def _ask(
 
 
 def grammar(most: dict[str, int]) -> str:
-    """Return the GBNF for one answer: the name of each sentence, and one up to its maximum of triplets."""
+    """Return the GBNF for one answer: the name of each sentence with at least one triplet, and at most as many as
+    `most` says."""
     # No line end comes last: after one, a small model writes another fact instead of stopping.
     parts = ' "\\n" '.join(f'"{name}" fact{{1,{facts}}}' for name, facts in most.items())
     return "\n".join(

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from haluagent.checks.faithfulness.records import Score
 
-_FORM = re.compile(
-    r"\bPASS\b[\"'”’\s]*(?:or\b|/|\||或)[\"'“‘\s]*FAIL\b", re.IGNORECASE
-)  # the form repeated, which is no score
+# The form repeated, which is no score.
+_FORM = re.compile(r"\bPASS\b[\"'”’\s]*(?:or\b|/|\||或)[\"'“‘\s]*FAIL\b", re.IGNORECASE)
 _KEY = r"[\"'*`“”]*\s*[:：=]\s*"
 _SCORE = re.compile(rf"SCORE{_KEY}[\"'*`“\[]*\s*(PASS|FAIL)\b", re.IGNORECASE)
 _WORD = re.compile(r"\b(PASS|FAIL)\b")

@@ -74,8 +74,7 @@ async def _by_meaning(
 
 
 def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments that are in no text, are not true or false, and are not the default of an optional
-    parameter."""
+    """Return the arguments that are neither in a text, nor true or false, nor an optional parameter's default."""
     known = _plain("\n".join(texts))
     properties, required = tool.parameters.get("properties", {}), tool.parameters.get("required", ())
     found = {}

@@ -45,10 +45,10 @@ def mention_of(arguments: dict[str, Any], language: Language) -> str:
 
 
 class Judge:
-    """Asks a model about one run, and adds up the cost in `usage`. Whether a tool is relevant is asked once per tool.
+    """A judge that asks a model about one run, and adds up the cost in `usage`.
 
-    A question is put as a statement held against a text, as `match` does: a small model does that best, and the
-    embedded one's adapter was fine-tuned on it.
+    Whether a tool is relevant is asked once per tool. A question is put as a statement held against a text, as `match`
+    does: a small model does that best, and the embedded one's adapter was fine-tuned on it.
     """
 
     def __init__(self, model: Model, language: Language) -> None:

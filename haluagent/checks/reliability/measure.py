@@ -110,7 +110,7 @@ def finished(tasks: Sequence[Task], out: Path, model: str, settings: Settings) -
 
 
 def read(path: Path) -> Iterator[Row]:
-    """Yield the rows of a file. Raise `ConfigError` that names an invalid line."""
+    """Yield the rows of a file. Raise a `ConfigError` that names an invalid line."""
     if not path.is_file():
         raise ConfigError(f"{path} does not exist: name a file that `haluagent reliability run` wrote")
     for number, row in enumerate(iterate(path), start=1):

@@ -26,7 +26,7 @@ def runs_in(text: str, place: str, source: str = "haluagent") -> Iterator[AgentR
     """Yield the runs in a text of JSON, or of JSON lines with one run each, in our form or one of `reading.SOURCES`.
 
     With the source `detection`, the rows that `haluagent batch` and `haluagent bench run` write are read too; rows
-    without a detection are left out. Raise `ConfigError` of one line that names the place.
+    without a detection are left out. Raise a `ConfigError` of one line that names the place.
     """
     whole = _json(text)
     if whole is not None:

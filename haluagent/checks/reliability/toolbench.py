@@ -28,7 +28,7 @@ TYPES = {
 def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:
     """Read the tasks of a file of rows, or of all `*.jsonl` of a directory.
 
-    Raise `ConfigError` that names an invalid row.
+    Raise a `ConfigError` that names an invalid row.
     """
     wanted = set(kinds)
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
@@ -46,7 +46,7 @@ def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:
 
 
 def parse(row: Mapping[str, Any], place: str) -> Task:
-    """Parse a row as a task. Raise `ConfigError` that names the place and the missing or mistyped field."""
+    """Parse a row as a task. Raise a `ConfigError` that names the place and the missing or mistyped field."""
     try:
         if row["kind"] not in KINDS:
             raise ValueError(f"kind {row['kind']!r} is none of {', '.join(KINDS)}")

@@ -56,7 +56,7 @@ class AuditLog:
         data = json.dumps(line.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         with self.path.open("a+b", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or the process ends
-            file.truncate(whole_lines(file))  # drops the unfinished line of a killed process: nobody was told of it
+            file.truncate(whole_lines(file))  # drops a killed process's unfinished line: nobody was told of it
             rest = memoryview(data)
             while rest:
                 rest = rest[file.write(rest) or 0 :]

@@ -52,7 +52,7 @@ class Guarded(Record):
 
 
 class Guard:
-    """Checks runs before their answers go out, and keeps every report in the file `audit`.
+    """A guard that checks runs before their answers go out, and keeps every report in the file `audit`.
 
     A run, identified by its `run_id`, may be sent back `rounds` times; after that it is blocked. `on_error` says what
     happens to a run that could not be checked, or whose report could not be logged: `closed` blocks it, `open` lets it

@@ -106,9 +106,8 @@ class EmbeddedModel:
         client = await self._started()
         if self._prefixes is None or system in self._warm or self._warm_failures >= WARM_FAILURES:
             return Usage()
-        slot = (
-            SLOTS - 1 - len(self._warm) % 2
-        )  # several samples of one prompt are put into the first ones that are free
+        # One of the last slots, because several samples of one prompt are put into the first free ones.
+        slot = SLOTS - 1 - len(self._warm) % 2
         usage = Usage()
         if not await self._prefixes.restore(slot, system):
             try:

@@ -93,7 +93,7 @@ def pull(
     """Download weights by their name or as `hf:OWNER/REPO/FILE.gguf`, and return their path. Existing files are kept.
 
     The file is always checked against a SHA-256: that of the table, `sha256`, or the one the hub states. `progress` is
-    called with the bytes present and the total. An interrupted pull is resumed. Raise `ConfigError` with advice if it
+    called with the bytes present and the total. An interrupted pull is resumed. Raise a `ConfigError` with advice if it
     fails.
     """
     progress = progress or (lambda done, total: None)

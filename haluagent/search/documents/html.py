@@ -83,7 +83,7 @@ def _text(soup: "BeautifulSoup") -> str:
                 waiting += [(edge, False), *inner, (edge, False)] if inner else [(edge, False)]
         elif not isinstance(node, NavigableString):  # the edge of a block
             pieces.append(str(node))
-        elif type(node) in (NavigableString, CData):  # and no comment
+        elif type(node) in (NavigableString, CData):  # but not a comment
             piece = clean(node)
             pieces.append(piece.replace("\n", _BREAK) if preformatted else piece)
     text = re.sub(rf"[^\S{_BREAK}]+", " ", "".join(pieces))

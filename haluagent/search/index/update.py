@@ -81,7 +81,7 @@ def _some(found: list[str], path: Path) -> list[str]:
 
 
 class Adder:
-    """Adds files, batch by batch. `field` is the field of JSON lines that holds the text."""
+    """A writer that adds files, batch by batch. `field` is the field of JSON lines that holds the text."""
 
     def __init__(self, connection: sqlite3.Connection, field: str | None, report: Report) -> None:
         self.summary = Summary()

@@ -45,7 +45,7 @@ async def look_up(host: str, port: int) -> list[str]:
 
 
 class Fetcher:
-    """Fetches pages of at most `size` bytes, each within `seconds` in all.
+    """A fetcher of pages of at most `size` bytes, each within `seconds` in all.
 
     `allowed` decides which addresses may be used, `ports` which ports (None: any); `lookup` finds the addresses of a
     host.

@@ -1,4 +1,5 @@
-"""Passages from the pages behind results: each page is fetched, made text, and searched for the query's subject."""
+"""Passages from the pages behind results: each page is fetched, converted to text, and searched for the query's
+subject."""
 
 import asyncio
 import base64
@@ -16,7 +17,7 @@ worker = Worker("haluagent.search.pages.extract:passage_of", seconds=10.0, memor
 
 
 class Pages:
-    """Reads the pages behind results with a `fetcher`, those of one search concurrently."""
+    """A reader of the pages behind results, those of one search concurrently, with a `fetcher`."""
 
     def __init__(self, fetcher: Fetcher | None = None) -> None:
         self._fetcher = fetcher or Fetcher()

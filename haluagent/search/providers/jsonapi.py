@@ -138,7 +138,7 @@ async def _fetch(client: httpx.AsyncClient, request: httpx.Request) -> tuple[htt
 
 
 def service_url(value: str, setting: str) -> httpx.URL:
-    """Return the address of a service. Raise `ConfigError` that names the setting if it is not an http(s) address."""
+    """Return the address of a service. Raise a `ConfigError` that names the setting if it is not an http(s) address."""
     try:
         url = httpx.URL(value.strip())
     except httpx.InvalidURL:

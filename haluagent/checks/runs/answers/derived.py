@@ -57,9 +57,8 @@ class Derived:
         dated = [when for day in (*self.days, *self.asked_days) if (when := day.date())][:PAIRS]
         self.factors |= {Fraction(abs((one - other).days)) for one, other in combinations(dated, 2) if one != other}
         self.columns: dict[str, list[_Value]] = defaultdict(list)
-        self.groups: dict[tuple[str, str, str], list[_Value]] = defaultdict(
-            list
-        )  # a column where another has the same text
+        # The values of a column in the rows where another column has the same text.
+        self.groups: dict[tuple[str, str, str], list[_Value]] = defaultdict(list)
         self.rows: dict[tuple[str, ...], list[_Value]] = defaultdict(list)
         self.values: list[_Value] = []
         self.same: dict[str, Counter[str]] = defaultdict(Counter)

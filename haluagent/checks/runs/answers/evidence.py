@@ -203,9 +203,8 @@ def _flatten(made: EvidenceText, call: ToolUse) -> None:
         here, listed = tuple(path), bool(counted) and counted[-1] is not None
         if line != here:
             made.write("" if made.text.endswith("\n") else "\n")
-            named = " ".join(
-                part for part in here if not part.isdecimal()
-            )  # an index would be a number that nobody stated
+            # Without indexes, which would be numbers that nobody stated.
+            named = " ".join(part for part in here if not part.isdecimal())
             made.write(f"{named}{':' if listed else '.'} " if named else "")
             line = here
         else:

@@ -151,7 +151,7 @@ def _does(tool: ToolSpec, deed: Deed, *, by_name: bool = False) -> bool:
 
 
 def _is_own_work(rest: str, tools: Sequence[ToolSpec]) -> bool:
-    """Return whether what was made is a text, and no tool is for such texts."""
+    """Return whether the thing made is a text of a kind that no tool produces."""
     match = _OWN_WORK.match(rest)
     return match is not None and not any(_things(match[0]) & _names(tool.name) for tool in tools)
 

@@ -73,23 +73,26 @@ def _deed(block: str) -> Deed:
 
 
 DEEDS = tuple(map(_deed, _DEEDS.split("\n\n")))
+# A tool with such a name can do anything.
 ANYTHING = frozenset(
     """
     act api bash browser call click code command computer exec execute graphql http invoke python
     request rpc run shell sql terminal
     """.split()
-)  # a tool with such a name can do anything
+)
+# A tool whose name begins like this changes nothing.
 READS = frozenset(
     """
     check count describe fetch find get list look lookup query read retrieve search show view
     """.split()
-)  # and one whose name begins like this changes nothing
+)
+# These words do not show which tool is meant.
 COMMON = frozenset(
     """
     api data database endpoint lookup query result results returned returns showed shows tool tools 工具
     接口 数据 显示 查询 结果 返回
     """.split()
-)  # these do not show which tool is meant
+)
 THINGS = {
     "天气": "weather forecast",
     "日历": "calendar",

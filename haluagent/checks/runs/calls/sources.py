@@ -32,11 +32,8 @@ FACTORS = tuple(
     Fraction(number) for number in (2, 7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000)
 )
 MAX_OPERANDS = 24  # with more numbers than these, some pair would give almost any third
-ABBREVIATED, HASH, PHONE = (
-    7,
-    32,
-    7,
-)  # characters of an abbreviated hash, and of a whole one; digits of a telephone number
+# Characters of an abbreviated hash and of a whole one; digits of a telephone number.
+ABBREVIATED, HASH, PHONE = 7, 32, 7
 
 
 class _Piece:

@@ -13,7 +13,7 @@ def from_anthropic(messages: Any, system: Any = None, tools: Any = (), **about: 
 
     Texts, `tool_use` and `tool_result` blocks are read, also those of MCP and of tools that ran at the provider.
     Thinking and pictures are left out. `system` is a text or a list of blocks; the last message is the model's answer.
-    Raise `ConfigError` that names the message and the block.
+    Raise a `ConfigError` that names the message and the block.
     """
     made = Assembly()
     made.instruct(text_of(plain(system, "system")))

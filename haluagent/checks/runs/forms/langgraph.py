@@ -20,7 +20,7 @@ def from_langgraph(messages: Any, tools: Any = (), **about: Unpack[About]) -> Ag
     They are objects, their dicts (`model_dump`, `message_to_dict`), pairs of role and text, or messages in OpenAI's
     form. Calls that LangChain could not read (`invalid_tool_calls`) keep the text that the model wrote; a tool message
     with the status `error` is a failed call. `tools` are LangChain's tools or their definitions. Needs no LangChain for
-    dicts. Raise `ConfigError` that names the message.
+    dicts. Raise a `ConfigError` that names the message.
     """
     made = Assembly()
     if not isinstance(messages, list | tuple):

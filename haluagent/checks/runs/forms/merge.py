@@ -5,7 +5,7 @@ from collections.abc import Hashable
 
 
 class Merge:
-    """Tells which parts of a history are new.
+    """A filter that tells which parts of a history are new.
 
     A request holds the whole conversation so far, or only what came since the last one (if the provider keeps the
     conversation). A part that occurs as often as it was said is not new.

@@ -15,7 +15,7 @@ def from_openai_chat(messages: Any, tools: Any = (), **about: Unpack[About]) -> 
     """Convert the messages of Chat Completions to a run, including those of tools (also the old `function_call`).
 
     `tools` are as given to the request. Arguments that are not a JSON object stay the text that the model wrote. The
-    interface does not say which results are errors. Raise `ConfigError` that names the message.
+    interface does not say which results are errors. Raise a `ConfigError` that names the message.
     """
     made = Assembly()
     for number, message in enumerate(objects(messages, "messages")):
@@ -59,7 +59,7 @@ def from_openai_responses(items: Any, tools: Any = (), *, instructions: Any = No
     """Convert the items of the Responses API to a run: those of the input and of every output, in order.
 
     Calls of functions, of custom tools and of MCP servers are read. Reasoning and calls of the provider's own tools are
-    left out, because their results are not in the items. `items` may be a text: the user's question. Raise
+    left out, because their results are not in the items. `items` may be a text: the user's question. Raise a
     `ConfigError` that names the item.
     """
     made = Assembly()

@@ -44,7 +44,7 @@ def from_otel(spans: Any, **about: Unpack[About]) -> AgentRun:
 
     `spans` is OTLP's JSON, a list of its spans, or spans of the Python SDK (objects, or the data of their `to_json`),
     in any order. The model's last answer is the answer. A tool's span gives the result if no message does, and says
-    whether it failed. Raise `ConfigError` that names the span, also if no span has messages.
+    whether it failed. Raise a `ConfigError` that names the span, also if no span has messages.
     """
     found = sorted(
         (_span(span, f"spans[{number}]") for number, span in enumerate(_listed(spans))), key=lambda span: span.start

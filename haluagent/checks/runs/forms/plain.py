@@ -20,7 +20,7 @@ LEFT_OUT = (
 def plain(value: Any, place: str) -> Any:
     """Return the value as JSON data.
 
-    Pydantic models and mappings become objects, sequences lists, lone surrogates U+FFFD. Raise `ConfigError`, which
+    Pydantic models and mappings become objects, sequences lists, lone surrogates U+FFFD. Raise a `ConfigError`, which
     names `place`, for anything that JSON cannot express.
     """
     return _plain(value, place, 0)

@@ -51,7 +51,7 @@ SOURCES: dict[str, Callable[[dict[str, Any]], AgentRun]] = {
 def read(path: Path | str, source: str = "haluagent") -> AgentRun:
     """Read the run in a JSON file, in our form or in one of SOURCES.
 
-    Raise `ConfigError` of one line if there is none.
+    Raise a `ConfigError` of one line if there is none.
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -89,7 +89,7 @@ def convert(given: Any, source: str, place: str = "the run") -> AgentRun:
 
 
 def parse(given: Any, place: str = "the run") -> AgentRun:
-    """Parse the run that an object of JSON data describes. Raise `ConfigError` of one line that names the field."""
+    """Parse the run that an object of JSON data describes. Raise a `ConfigError` of one line that names the field."""
     if not isinstance(given, dict):
         raise ConfigError(f"{place} is not an object: a run is {{run_id, system?, tools?, turns, answer}}")
     try:
@@ -113,9 +113,8 @@ def schema(record: type[Record] = HallucinationReport) -> dict[str, Any]:
     The package has those of a report and of a run as files: runs/hallucination-report.schema.json and
     runs/agent-run.schema.json.
     """
-    mode: Literal["validation", "serialization"] = (
-        "validation" if record is AgentRun else "serialization"
-    )  # a report has all of its fields
+    # A report has all of its fields, a run may leave some out.
+    mode: Literal["validation", "serialization"] = "validation" if record is AgentRun else "serialization"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **record.model_json_schema(mode=mode)}
 
 
