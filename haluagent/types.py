@@ -15,12 +15,17 @@ Span = tuple[int, int]
 
 
 class Record(BaseModel):
+    """A frozen pydantic model that rejects unknown fields. Base of every record."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Usage(Record):
-    """What model calls cost. `prompt_tokens` counts all prompt tokens, `cached_tokens` those of them
-    that the engine took from its prefix cache instead of evaluating them."""
+    """The cost of model calls.
+
+    `prompt_tokens` counts all prompt tokens, `cached_tokens` those of them that the engine took from its prefix cache
+    instead of evaluating them. `seconds` are wall-clock seconds.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -30,6 +35,7 @@ class Usage(Record):
 
     @property
     def evaluated_tokens(self) -> int:
+        """Return the number of prompt tokens that the engine had to evaluate."""
         return self.prompt_tokens - self.cached_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -40,10 +46,10 @@ class Usage(Record):
 
 
 class Evidence(Record):
-    """Something that speaks for or against a sentence.
+    """A text that speaks for or against a sentence.
 
-    `source` says where it is from (`calculator`, `reference`, `question`, `response`, a tool's name),
-    `span` is its place in that source's text, where it has one.
+    `source` names its origin (`calculator`, `reference`, `question`, `response`, or a tool's name). `span` is its place
+    in that source's text, if it has one.
     """
 
     source: str
@@ -54,10 +60,10 @@ class Evidence(Record):
 
 
 class Sentence(Record):
-    """A unit that is checked. Index 0 is the response as a whole; sentences count from 1.
+    """A unit to check. Index 0 is the response as a whole; sentences count from 1.
 
-    `text` is verbatim: `response[span[0]:span[1]]`. `standalone` is the same sentence with pronouns
-    and omitted content filled in, where it needed that.
+    `text` is verbatim: `response[span[0]:span[1]]`. `standalone`, if set, is the same sentence with its pronouns
+    resolved and its omissions filled in.
     """
 
     index: int
@@ -67,25 +73,27 @@ class Sentence(Record):
 
     @property
     def name(self) -> str:
-        """How the sentence is called on the wire: `S3`, or `S0` for the whole response."""
+        """Return the sentence's name in the turn format: `S3`, or `S0` for the whole response."""
         return f"S{self.index}"
 
     @property
     def claim(self) -> str:
-        """The text to check: self-contained where that was needed."""
+        """Return the text to check: the standalone form if there is one."""
         return self.standalone or self.text
 
 
 class ToolCall(Record):
+    """A call of a tool by name, with its arguments."""
+
     name: str
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
 class ToolResult(Record):
-    """What a tool answers. `label` is None where the tool decided nothing: that is never a label.
+    """A tool's answer. `label` is None if the tool decided nothing.
 
-    `confidence` is the probability that `label` is right. `read` are the spans of the reference that were looked at,
-    for the report's coverage. `sentences` are those that `split_text` cut; the report has them in its entries.
+    `confidence` is the probability that `label` is right. `read` holds the spans of the reference that the tool looked
+    at, for the report's coverage. `sentences` are those that `split_text` cut; the report has them in its entries.
     """
 
     observation: str
@@ -97,17 +105,17 @@ class ToolResult(Record):
 
 
 class Revision(Record):
-    """What an entry said before reflection changed it."""
+    """The label and reason of an entry before reflection changed it."""
 
     label: Label
     reason: str
 
 
 class MemoryEntry(Record):
-    """What is known about one sentence: the paper's triple (sentence, label, evidence), and why.
+    """The finding about one sentence: the paper's triple (sentence, label, evidence), and the reason for the label.
 
-    `reason` always explains an `unverified` label. `opinion` is the model's own belief that the sentence
-    is true, given only beside `unverified`, or as the ground of a label in closed-book mode.
+    `reason` always explains an `unverified` label. `opinion` is the model's own probability that the sentence is true.
+    It is given only beside `unverified`, or as the basis of the label in closed-book mode.
     """
 
     sentence: Sentence
@@ -121,10 +129,10 @@ class MemoryEntry(Record):
 
 
 class Step(Record):
-    """One turn of the loop: what the model thought, called and read. `sentence` is the index it worked on.
+    """One turn of the loop: the model's thought, the tool call and its result. `sentence` is the index it worked on.
 
-    `error` says why there is no result; `rejected` is True where the call was not run at all: it does not fit the tool's
-    arguments, or something in them comes from none of the texts.
+    `error` says why there is no result. `rejected` is True if the call was not run at all, because it does not fit the
+    tool's arguments or uses a value that none of the texts contains.
     """
 
     sentence: int | None
@@ -137,17 +145,18 @@ class Step(Record):
 
 
 class Coverage(Record):
-    """Shares in [0, 1] of the texts that were looked at. Below 1 where a text was too long or a limit came first."""
+    """The shares, in [0, 1], of the texts that were looked at. Below 1 if a text was too long or a limit came first."""
 
     response: float = 1.0
     reference: float | None = None
 
 
 class Detection(Record):
-    """The report. `hallucination` is True if any sentence is contradicted, False if every claim is
-    supported (and there is at least one), None otherwise.
+    """The report on one response.
 
-    `score` is the probability in [0, 1] that something in the response is wrong, for ranking and thresholds.
+    `hallucination` is True if any sentence is contradicted, False if every claim is supported (and there is at least
+    one), None otherwise. `score` is the probability in [0, 1] that something in the response is wrong, for ranking and
+    thresholds.
     """
 
     question: str

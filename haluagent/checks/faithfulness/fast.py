@@ -1,4 +1,4 @@
-"""The mode `fast`: the calibrated judgement of `match` alone, two scored choices a window, nothing generated."""
+"""The mode `fast`: only the calibrated judgement of `match`, two scored choices per window, nothing generated."""
 
 import asyncio
 import math
@@ -36,10 +36,10 @@ _SILENT = "the model's judgement depends on nothing but the order of its options
 
 
 async def by_choice(case: Case) -> Finding:
-    """How far the documents support the answer: any window may, of those that share most words with it. A single sentence
-    is judged as the answer to the question, several as one statement.
+    """Judge whether the documents support the answer; one window is enough, of those that share most words with it.
 
-    Undecided where the judgement says nothing. Raises ModelError and BudgetExceeded.
+    A single sentence is judged as the answer to the question, several as one statement. Undecided if the judgement says
+    nothing. Raise `ModelError` or `BudgetExceeded`.
     """
     texts = _TEXTS[case.language]
     source = Source("reference", case.document)
@@ -56,8 +56,8 @@ async def by_choice(case: Case) -> Finding:
     best, place = max(zip(judged, spans, strict=True))
     if best.silent:
         return undecided(_SILENT)
-    unasked = replace(context, question="")  # a number that only the question has is new beyond the documents
-    # As a statement: its numbers are looked for, and nothing is generated.
+    unasked = replace(context, question="")  # a number that only the question has is not in the documents
+    # As a statement, so that its numbers are checked and nothing is generated.
     reading = await weigh(unasked, claim, case.readable[slice(*place)], best, case.readable, "statement")
     score = 1 - reading.supported
     verdict = case.verdict(score)
@@ -72,10 +72,10 @@ async def by_choice(case: Case) -> Finding:
 
 
 def covered(spans: list[Span], whole: bool, length: int) -> float:
-    """The share in [0, 1] of a text that its windows cover; 1 only where they are all of it."""
+    """Return the share in [0, 1] of a text that its windows cover; 1 only if they are all of it."""
     return 1.0 if whole else min(sum(end - start for start, end in spans) / length, 0.999)
 
 
 def unread(coverage: float, language: Language) -> list[str]:
-    """What to say where not all was read."""
+    """Return the note for a text that was not read in full, or an empty list."""
     return [_TEXTS[language]["unread"].format(share=max(1, math.floor(coverage * 100)))] if coverage < 1 else []

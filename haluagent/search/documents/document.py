@@ -1,4 +1,4 @@
-"""A document as it is indexed: a clean text with a title, and the parts of its file that could not be read."""
+"""The parts of an indexed file: documents, each a clean text with a title, and parts that could not be read."""
 
 import re
 from typing import NamedTuple
@@ -11,7 +11,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Document(NamedTuple):
-    """A text with a title, and where it is: `url` if it says so itself, `line` (from 1) if it is a row of its file."""
+    """A text with a title and its place: `url` if the document states one, `line` (from 1) if it is a row of its
+    file."""
 
     title: str
     text: str
@@ -20,17 +21,17 @@ class Document(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A part of a file (`line 3`, `page 12`) that could not be read, and why."""
+    """A part of a file (`line 3`, `page 12`) that could not be read, and the problem."""
 
     part: str
     problem: str
 
 
 def clean(text: str) -> str:
-    """The text with line feeds as line ends, spaces for control characters, and no half characters (surrogates)."""
+    """Return the text with line feeds as line ends, spaces for control characters, and no lone surrogates."""
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", _LINE_END.sub("\n", text)))
 
 
 def one_line(text: str) -> str:
-    """A title: on one line, and not too long."""
+    """Return a title on one line, cut to `LONGEST_TITLE` characters."""
     return " ".join(clean(text).split())[:LONGEST_TITLE]

@@ -1,4 +1,4 @@
-"""Documents in files: text, Markdown, HTML, PDF, and JSON lines, where every row is a document."""
+"""Reading documents from files: text, Markdown, HTML, PDF, and JSON lines, where every row is a document."""
 
 import re
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ KINDS: dict[str, Kind] = {
     ".txt": "text", ".text": "text", ".rst": "text", ".md": "markdown", ".markdown": "markdown",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".jsonl": "rows", ".ndjson": "rows",
 }  # fmt: skip
-# The largest file of each kind, in megabytes; rows are read one by one. A page becomes a hundred times its size in memory.
+# The largest file of each kind, in megabytes; rows are read one by one. HTML takes 100 times its size in memory.
 LARGEST: dict[Kind, int] = {"text": 64, "markdown": 64, "html": 8, "pdf": 256}
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
 
 
 def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
-    """The documents in a file, by its suffix; a file with another suffix than those in `KINDS` is read as text.
+    """Yield the documents in a file, according to its suffix; unknown suffixes are read as text.
 
     `field` is the field of JSON lines that holds the text. In every text, line ends are line feeds, and control
-    characters are spaces. Raises OSError, or Unreadable where the file as a whole has no text that can be read.
+    characters are spaces. Raise `OSError`, or `Unreadable` if the file as a whole has no readable text.
     """
     kind = KINDS.get(path.suffix.lower(), "text")
     size = path.stat().st_size / MEGABYTE

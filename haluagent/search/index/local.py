@@ -1,6 +1,6 @@
-"""A search over the user's own documents, without a network and without a key.
+"""Search in the user's own documents, without a network or a key.
 
-SQLite is imported where it is used, so that a command which searches nothing does not pay for it.
+SQLite is imported where it is used, so that a command that searches nothing does not pay for it.
 """
 
 import asyncio
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class Stats(Record):
-    """What is in an index. `left_out` counts rows and pages that could not be read; `bytes` is its size on the disk."""
+    """The contents of an index.
+
+    `left_out` counts rows and pages that could not be read; `bytes` is its size on disk.
+    """
 
     path: Path
     files: int
@@ -29,9 +32,9 @@ class Stats(Record):
 
 
 class LocalIndex:
-    """A `SearchProvider` over a file; the other methods change it. Any number of processes may do both at once.
+    """A `SearchProvider` over an index file; the other methods change it. Any number of processes may do both at once.
 
-    All raise ConfigError where the file is no index, is one of a newer HaluAgent, or cannot be read or written.
+    All raise `ConfigError` if the file is not an index, was made by a newer HaluAgent, or cannot be read or written.
     """
 
     name = "local"
@@ -40,8 +43,10 @@ class LocalIndex:
         self.path = Path(path) if path is not None else default_path()
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
-        """The passages of the documents, in whatever language, that fit a query best. `text` is a passage verbatim and
-        `offset` its place in the text that was extracted from its document."""
+        """Return the passages, in any language, that fit a query best.
+
+        `text` is a passage verbatim, and `offset` its place in the text extracted from its document.
+        """
         return await asyncio.to_thread(self._search, query, count)
 
     def _search(self, query: str, count: int) -> list[SearchResult]:
@@ -58,9 +63,10 @@ class LocalIndex:
         field: str | None = None,
         report: Callable[["Change"], None] = lambda change: None,
     ) -> "Summary":
-        """Add files and folders; what has not changed is left alone, what is gone from these folders is removed.
+        """Add files and folders; skip what has not changed, and remove what is gone from these folders.
 
-        `field` is the field of JSON lines that holds the text. `report` is called for each file after the disk has it.
+        `field` is the field of JSON lines that holds the text. `report` is called for each file after it was committed
+        to disk.
         """
         from haluagent.search.index.store import writing
         from haluagent.search.index.update import Adder
@@ -71,9 +77,9 @@ class LocalIndex:
             return adder.summary
 
     def remove(self, paths: Sequence[Path | str], *, report: Callable[["Change"], None] = lambda change: None) -> int:
-        """Take files and folders out of the index, whether or not they still exist; the number of files.
+        """Remove files and folders from the index, whether or not they still exist, and return the number of files.
 
-        Raises ConfigError, and removes nothing, where the index has nothing of one of them.
+        Raise `ConfigError`, and remove nothing, if the index has nothing of one of them.
         """
         from haluagent.search.index.store import existing, writing
         from haluagent.search.index.update import remove
@@ -82,6 +88,7 @@ class LocalIndex:
             return remove(connection, _absolute(paths), report)
 
     def stats(self) -> Stats:
+        """Return the size and the contents of the index in numbers."""
         from haluagent.search.index.store import reading, size
 
         queries = {
@@ -96,5 +103,5 @@ class LocalIndex:
 
 
 def _absolute(paths: Sequence[Path | str]) -> list[Path]:
-    """Without `..`, and without following links: a document keeps the name it was given."""
+    """Return absolute paths without `..`. Links are not followed, so that a document keeps the name it was given."""
     return [Path(os.path.abspath(Path(path).expanduser())) for path in paths]

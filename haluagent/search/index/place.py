@@ -1,4 +1,4 @@
-"""The file of the local index: where it is, and whether there is one."""
+"""The file of the local index: its path, and whether it exists."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ VARIABLE = "HALUAGENT_INDEX"
 
 
 def default_path() -> Path:
-    """Where the index is unless a caller names another: `HALUAGENT_INDEX`, else the user's folder for data."""
+    """Return the default path of the index: `HALUAGENT_INDEX`, otherwise in the user's data folder."""
     if named := os.environ.get(VARIABLE):
         return Path(named)
     from platformdirs import user_data_dir
@@ -16,5 +16,5 @@ def default_path() -> Path:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file with something in it: an index that was only begun is empty."""
+    """Return whether the file exists and is not empty: an index that was only begun is empty."""
     return path.is_file() and path.stat().st_size > 0

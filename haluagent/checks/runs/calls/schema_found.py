@@ -1,4 +1,4 @@
-"""What jsonschema says of a call. Loaded where it is needed, and in the child process of `schema_check`."""
+"""Validating a call with jsonschema. Loaded on demand, and in the child process of `schema_check`."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -12,12 +12,14 @@ from referencing.exceptions import Unresolvable
 MAX_LENGTH = 240  # characters of one message
 _DECIDES_ITSELF = frozenset(
     "additionalProperties unevaluatedProperties patternProperties $ref $dynamicRef allOf anyOf oneOf if".split()
-)  # with one of these a schema says itself what else an object may have
+)  # a schema with one of these says itself what else an object may have
 
 
 def found_errors(request: dict[str, Any]) -> list[str]:
-    """List what is wrong with `request["arguments"]`, an object, by `request["schema"]` of the tool `request["name"]`, in
-    `request["most"]` lines and one more where there is more."""
+    """Return the errors in `request["arguments"]`, an object, by `request["schema"]` of the tool `request["name"]`.
+
+    There are at most `request["most"]` lines, and one more if there are more errors.
+    """
     name, schema, arguments, most = (request[key] for key in ("name", "schema", "arguments", "most"))
     try:
         kind = validator_for(schema, default=Draft202012Validator)
@@ -35,7 +37,7 @@ def found_errors(request: dict[str, Any]) -> list[str]:
 
 
 def line(text: str) -> str:
-    """A text on one line, of bounded length."""
+    """Return a text on one line, of bounded length."""
     text = " ".join(text.split())
     return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…"
 
@@ -47,6 +49,6 @@ def _unnamed(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str]
 
 
 def _path(parts: Any) -> str:
-    """`to[0].name`, or `arguments` for the object itself."""
+    """Return a path such as `to[0].name`, or `arguments` for the object itself."""
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return path.removeprefix(".") or "arguments"
