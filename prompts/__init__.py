@@ -1,4 +1,4 @@
-"""Every word that is sent to a model: Jinja2 templates, one file per prompt and language, and `render`."""
+"""The prompts sent to a model, as Jinja2 templates (one file per prompt and language), and `render`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,22 +20,22 @@ FOLDERS = (
     "runs",
     "reliability",
     "bench",
-)  # no name is in two of them
+)  # no template name may be in two of them
 
 _TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
 
-_TURN = "\x02"  # parts the messages of a conversation; never left in text from outside
+_TURN = "\x02"  # separates the messages of a conversation; `fence` removes it from outside text
 
 
 def fence(text: str) -> str:
-    """Text from outside, made unable to close the tags it is put between, to imitate a chat template's marks, or to
+    """Escape outside text, so that it can neither close the tags around it, nor imitate a chat template's marks, nor
     begin a message of its own."""
     return _TAG.sub("<\u200b", str(text).replace(_TURN, " "))
 
 
 @cache
 def environment() -> Environment:
-    """The one template environment: a variable that is missing is an error."""
+    """Return the one template environment, in which a missing variable is an error."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("haluagent.prompts", folder) for folder in FOLDERS]),
         undefined=StrictUndefined,
@@ -49,12 +49,12 @@ def environment() -> Environment:
 
 
 def render(name: str, language: str, **variables: Any) -> str:
-    """The prompt `name` in `language`. Raises jinja2.UndefinedError where a variable is missing."""
+    """Render the prompt `name` in `language`. Raise `jinja2.UndefinedError` if a variable is missing."""
     return environment().get_template(f"{name}.{language}.jinja2").render(**variables).strip()
 
 
 class Rendered(NamedTuple):
-    """The prompt that a conversation was made from, and with what."""
+    """The prompt and the variables that a conversation was rendered from."""
 
     prompt: str
     variables: dict[str, Any]
@@ -65,8 +65,8 @@ _remembered: ContextVar[dict[tuple[str, ...], Rendered] | None] = ContextVar("re
 
 @contextmanager
 def remembering() -> Iterator[None]:
-    """Remember, until the end of the block, what conversations are made from: a teacher in the place of a model has to know
-    what it is asked."""
+    """Remember the origin of every conversation rendered in this block, for a teacher that stands in for a model and
+    has to know what it is asked."""
     token = _remembered.set({})
     try:
         yield
@@ -75,14 +75,16 @@ def remembering() -> Iterator[None]:
 
 
 def origin(messages: Sequence[Message]) -> Rendered | None:
-    """Return what a conversation was made from; None for one that was put together without a prompt of its own, and
-    outside of `remembering`."""
+    """Return the prompt and variables that a conversation was rendered from; None outside `remembering`, or if it was
+    not rendered from a prompt."""
     return (_remembered.get() or {}).get(tuple(message["content"] for message in messages))
 
 
 def conversation(name: str, language: str, **variables: Any) -> list[Message]:
-    """Render a prompt as messages: a template marks where one begins with `says("user")`; without marks it is one user
-    message. Raises as `render` does."""
+    """Render a prompt as messages. Raise as `render` does.
+
+    A template begins a message with `says("user")`; a template without such marks is one user message.
+    """
     text = render(name, language, **variables)
     turns = [turn.partition("\n") for turn in text[1:].split(_TURN)] if text.startswith(_TURN) else [("user", "", text)]
     messages = [Message(role=cast(Role, role), content=content.strip()) for role, _, content in turns]

@@ -1,4 +1,5 @@
-"""The mode `judge`: reasons first, then PASS or FAIL, as JSON (Lynx, Ravi et al. 2024, appendix A), in words of our own."""
+"""The mode `judge`: reasons first, then PASS or FAIL, as JSON (Lynx, Ravi et al. 2024, appendix A), with our own
+prompt."""
 
 import asyncio
 import json
@@ -20,11 +21,11 @@ from haluagent.text.windows import clip
 from haluagent.types import Language
 
 ANSWER_TOKENS = 500
-FREE_TOKENS = 700  # for a model with a prompt of its own, which may write more
-MARGIN = 600  # tokens: for the words of the prompt, those of the second question, and the chat template
+FREE_TOKENS = 700  # for a model with its own prompt, which may write more
+MARGIN = 600  # tokens for the prompt, the second question and the chat template
 BULLETS, PART_CHARACTERS = 4, 70
 
-# Each point has both sides: a small model that has to write them down looks at them.
+# Each point has both sides: a small model compares them only if it has to write both down.
 _SIDES: dict[Language, tuple[str, str]] = {"en": ("response: ", "; reference: "), "zh": ("回复：", "；资料：")}
 _APART: dict[Language, str] = {
     "en": "after these reasons the model wrote {written}; by its probabilities it is {verdict}",
@@ -33,7 +34,8 @@ _APART: dict[Language, str] = {
 
 
 def grammar(language: Language) -> str:
-    """GBNF for the reply: one to four points, each with what the response and the reference say, and the score."""
+    """Return the GBNF for the reply: one to four points, each with what the response and the reference say, and the
+    score."""
     one, other = _SIDES[language]
     return "\n".join(
         [
@@ -47,12 +49,12 @@ def grammar(language: Language) -> str:
 
 
 async def by_reasons(case: Case) -> Finding:
-    """The model's reasons, and the probability of FAIL: by the calibrated log-odds that it gives after these reasons, and
-    those of the mode `fast`, half each. Small models reason badly: alone, the first may say little. Where the server gives
-    no probabilities the score is 1 or 0, by the SCORE that was written.
+    """Return the model's reasons and the probability of FAIL.
 
-    A document that is longer than the model's context is read in part. Undecided where the reply has no SCORE.
-    Raises ModelError and BudgetExceeded.
+    The score averages the calibrated log-odds given after these reasons and those of the mode `fast`: small models
+    reason badly, so the first alone may say little. If the server gives no probabilities, the score is 1 or 0, by the
+    SCORE that was written. A document longer than the model's context is read in part. Undecided if the reply has no
+    SCORE. Raise `ModelError` or `BudgetExceeded`.
     """
     reasoned = await reason(case)
     reply, again, coverage = reasoned.reply, reasoned.judged, reasoned.coverage
@@ -74,8 +76,8 @@ async def by_reasons(case: Case) -> Finding:
 
 
 class Reasoned(NamedTuple):
-    """What the model wrote, `text` as it stands and `reply` as it is read; how far it holds the answer for faithful after its
-    reasons, None where it wrote no score; and the share of the document that it was shown."""
+    """The model's `text`, its parsed `reply`, the judgement after its reasons (None if it wrote no score), and the
+    share of the document that it was shown."""
 
     text: str
     reply: Reply
@@ -84,7 +86,7 @@ class Reasoned(NamedTuple):
 
 
 async def reason(case: Case) -> Reasoned:
-    """Have the model write its reasons, and judge after them. Raises ModelError and BudgetExceeded."""
+    """Have the model write its reasons, and judge after them. Raise `ModelError` or `BudgetExceeded`."""
     question, answer, document, coverage = await asyncio.to_thread(
         _fitted, case, case.model.context - ANSWER_TOKENS - MARGIN
     )
@@ -96,8 +98,10 @@ async def reason(case: Case) -> Reasoned:
 
 
 async def by_template(case: Case, template: Template) -> Finding:
-    """The verdict that a model gives to a prompt of its publisher, sent as one message; the score is 1 for FAIL, 0 for
-    PASS. Undecided where the reply has no SCORE. Raises ModelError and BudgetExceeded."""
+    """Return the verdict that a model gives to its publisher's prompt, sent as one message.
+
+    The score is 1 for FAIL, 0 for PASS. Undecided if the reply has no SCORE. Raise `ModelError` or `BudgetExceeded`.
+    """
     room = case.model.context - FREE_TOKENS - MARGIN // 4 - case.model.count_tokens(template.fixed)
     question, answer, document, coverage = await asyncio.to_thread(_fitted, case, room)
     content = template.fill(fence(question), fence(document), fence(answer))
@@ -109,8 +113,11 @@ async def by_template(case: Case, template: Template) -> Finding:
 
 
 def _fitted(case: Case, room: int) -> tuple[str, str, str, float]:
-    """The question, the answer and the document in at most `room` tokens, and the share of the document that is left: all
-    of it, or the windows that share most words with the question and the answer."""
+    """Return the question, the answer and the document, cut to `room` tokens in all, and the share of the document that
+    is left.
+
+    The document is left whole, or cut to the windows that share most words with the question and the answer.
+    """
     count = case.model.count_tokens
     room = max(room, 256)
     question = clip(case.question.strip(), room // 6, count)[0]
@@ -125,9 +132,11 @@ def _fitted(case: Case, room: int) -> tuple[str, str, str, float]:
 
 
 async def _judged_again(case: Case, asked: Sequence[Message], reply: Reply) -> Judgement:
-    """How far the model holds the answer for faithful after its reasons, asked with the options in both orders. The SCORE
-    that it wrote is not shown: it would only be repeated."""
-    # As the grammar has it: so the engine finds in its cache what it has just written.
+    """Judge the answer after the model's reasons, asked with the options in both orders.
+
+    The SCORE that the model wrote is not shown, because it would only be repeated.
+    """
+    # In the grammar's form, so that the engine finds its own text in its cache.
     written = json.dumps({"REASONING": reply.reasoning}, ensure_ascii=False)
     reasons = Message(role="assistant", content=written)
     one, other, scored = await in_both_orders(
