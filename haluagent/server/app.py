@@ -1,134 +1,131 @@
 """The application: its endpoints, and who may use them."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
 
-from starlette.applications import Starlette
+from fastapi import FastAPI, Request, Response
+from fastapi.middleware import Middleware
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import PlainTextResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from haluagent.agent import HaluAgent
-from haluagent.server import openapi, page, tracing
-from haluagent.server.endpoint import Endpoint
-from haluagent.server.jobs import JOBS
-from haluagent.server.log import Log
+from haluagent.server import jobs, openapi, page, tracing
+from haluagent.server.log import RequestLog
 from haluagent.server.metrics import Metrics
-from haluagent.server.problems import STATUS, Problem, Type
-from haluagent.server.security import Site, Token
+from haluagent.server.openapi import ServerStatus, ToolEntry, ToolList, errors
+from haluagent.server.problems import STATUS, HttpProblem, Type
+from haluagent.server.scheduler import Scheduler
+from haluagent.server.security import SiteCheck, TokenCheck
 from haluagent.server.settings import ServerSettings
 from haluagent.server.watch import Watcher
-from haluagent.server.work import Workshop
 from haluagent.text import language as languages
-from haluagent.tooling.tool import Tool
 
 _TYPES: dict[int, Type] = {404: "not_found", 405: "method"}
 
 
-def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watcher] | None = None) -> Starlette:
-    """The server of an agent, as an ASGI application; `app.state.workshop` is where its work is done.
+def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watcher] | None = None) -> FastAPI:
+    """Return the server of an agent, as an ASGI application; `app.state.scheduler` is where its work is done.
 
     Without `watchers` there are metrics, and traces where they are set up. The model is loaded as soon as it runs.
     """
-    workshop = Workshop(agent, settings)
+    scheduler = Scheduler(agent, settings)
     if watchers is None:
         traces = tracing.from_environment(agent.model.name)
         watchers = [Metrics(tool.name for tool in agent.registry), *([] if traces is None else [traces])]
-    metrics = next((watcher for watcher in watchers if isinstance(watcher, Metrics)), None)
-    if metrics is not None:
-        metrics.follow_queue(workshop.queue.state)
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        loading = workshop.engine.load()
-        asyncio.get_running_loop().run_in_executor(
-            None, languages.identifier
-        )  # it takes seconds: nobody shall wait for it
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        loading = scheduler.engine.load()
+        # it takes seconds: nobody shall wait for it
+        asyncio.get_running_loop().run_in_executor(None, languages.identifier)
         yield
         loading.cancel()
         await agent.aclose()
 
-    routes: list[BaseRoute] = [Route(f"/v1/{job}", Endpoint(job, workshop, watchers), methods=["POST"]) for job in JOBS]
-    routes += [
-        Route("/v1/tools", _answering({"tools": [_shown(tool) for tool in agent.registry]})),
-        Route("/healthz", _answering({"status": "ok"})),
-        Route("/readyz", _ready(workshop)),
-        Route("/openapi.json", _answering(openapi.document())),
-        *([] if metrics is None else [Route("/metrics", _measured(metrics))]),
-        *page.routes(),
-    ]
     allowed = Middleware(
         CORSMiddleware, allow_origins=settings.origins, allow_methods=["GET", "POST"], allow_headers=["Authorization", "Content-Type"],
         expose_headers=["X-Request-Id", "Retry-After"],
     )  # fmt: skip
-    app = Starlette(
-        routes=routes,
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
         middleware=[
-            Middleware(Log),
-            Middleware(Site, settings=settings),
+            Middleware(RequestLog),
+            Middleware(SiteCheck, settings=settings),
             *([allowed] if settings.origins else []),
-            Middleware(Token, settings=settings),
+            Middleware(TokenCheck, settings=settings),
         ],
-        exception_handlers={HTTPException: _http_problem},
+        exception_handlers={HTTPException: _http_error, HttpProblem: _problem},
         lifespan=lifespan,
+        generate_unique_id_function=lambda route: route.path_format.strip("/").replace("/", "_").removesuffix(".json"),
+        responses=errors("forbidden", "internal"),
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.router.redirect_slashes = False
-    app.state.workshop = workshop
+    app.state.scheduler, app.state.watchers = scheduler, watchers
+    app.include_router(jobs.router)
+
+    known = ToolList(
+        tools=[
+            ToolEntry(name=tool.name, description=dict(tool.description), parameters=tool.schema())
+            for tool in agent.registry
+        ]
+    )
+
+    @app.get("/v1/tools", summary="The tools that a detection may call", responses=errors("unauthorized"))
+    async def tools() -> ToolList:
+        return known
+
+    @app.get("/healthz", summary="Whether the server runs")
+    async def healthz() -> ServerStatus:
+        return ServerStatus(status="ok")
+
+    @app.get("/readyz", summary="Whether it can check something now", responses=errors("not_ready", "stopping"))
+    async def readyz() -> ServerStatus:
+        lacks = await scheduler.engine.lacks()
+        if scheduler.stopping:
+            raise HttpProblem("stopping", "the server is stopping")
+        if lacks is not None:
+            # Anybody may ask, so where a token keeps strangers out they are not told of the endpoint.
+            raise HttpProblem("not_ready", lacks if settings.token is None else "the model does not answer")
+        return ServerStatus(status="ready")
+
+    metrics = next((watcher for watcher in watchers if isinstance(watcher, Metrics)), None)
+    if metrics is not None:
+        metrics.follow_queue(scheduler.queue.state)
+
+        @app.get(
+            "/metrics",
+            summary="Numbers for Prometheus",
+            responses=errors("unauthorized"),
+            response_class=PlainTextResponse,
+        )
+        async def numbers() -> Response:
+            return Response(metrics.text(), headers={"Content-Type": metrics.content_type})
+
+    @app.get("/openapi.json", summary="This document")
+    async def openapi_json() -> dict[str, Any]:
+        return app.openapi()
+
+    page.add_to(app)
+    made = openapi.document(app, settings)
+    app.openapi = lambda: made  # type: ignore[method-assign]
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.methods == {"GET"}:
+            route.methods = {"GET", "HEAD"}
     return app
 
 
-def _shown(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": tool.schema()}
-
-
-def _answering(what: dict[str, Any]) -> Any:
-    text = json.dumps(what, ensure_ascii=False)
-
-    async def answer(request: Request) -> Response:
-        return _json(text)
-
-    return answer
-
-
-def _ready(workshop: Workshop) -> Any:
-    async def answer(request: Request) -> Response:
-        lacks = await workshop.engine.lacks()
-        if workshop.stopping:
-            return _problem(Problem("stopping", "the server is stopping"))
-        if lacks is not None:
-            # Anybody may ask, so where a token keeps strangers out they are not told of the endpoint.
-            return _problem(
-                Problem("not_ready", lacks if workshop.settings.token is None else "the model does not answer")
-            )
-        return _json('{"status": "ready"}')
-
-    return answer
-
-
-def _measured(metrics: Metrics) -> Any:
-    async def answer(request: Request) -> Response:
-        return Response(metrics.text(), headers={"Content-Type": metrics.content_type, "Cache-Control": "no-store"})
-
-    return answer
-
-
-async def _http_problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def _http_error(request: Request, error: Any) -> Response:
     type = _TYPES.get(error.status_code, "invalid")
-    return _problem(Problem(type, HTTPStatus(STATUS[type]).phrase, error.headers))
+    return HttpProblem(type, HTTPStatus(STATUS[type]).phrase, error.headers).response()
 
 
-def _problem(problem: Problem) -> Response:
-    return _json(json.dumps(problem.json()), STATUS[problem.type], problem.headers)
-
-
-def _json(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    given = {"Cache-Control": "no-store"} | (headers or {})
-    return Response(text, status, headers=given, media_type="application/json")
+async def _problem(request: Request, problem: Any) -> Response:
+    return problem.response()

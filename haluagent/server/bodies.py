@@ -1,22 +1,22 @@
-"""What a request may hold: a JSON object, and the fields that each endpoint takes."""
+"""The bodies of requests: a JSON object, read strictly, and the fields that each endpoint takes."""
 
 import json
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from haluagent.checks.claims.records import Aggregator, Format
 from haluagent.checks.faithfulness.records import Mode
 from haluagent.checks.runs import Source
 from haluagent.checks.runs.records import AgentRun, TaskType
 from haluagent.errors import ConfigError
-from haluagent.server.problems import Problem
+from haluagent.server.problems import HttpProblem
 from haluagent.types import Detection, Record
 
 DEEPEST = 100  # lists and objects inside each other
 LARGEST = 10**300  # of the numbers: a float can hold what is smaller
 
-AnyBody = TypeVar("AnyBody", bound=Record)
 Text = Annotated[str, Field(pattern=r"\S")]
 Texts = str | list[str]
 Choice = Literal["auto", "en", "zh"]
@@ -25,7 +25,21 @@ _LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language
 _QUESTION: Any = Field(default="", description="a text: what was asked")
 
 
-class DetectBody(Record):
+class Body(Record):
+    """Fields that have to be of the right type as they stand, and an error that names the one that is wrong."""
+
+    model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_one_line(cls, data: Any, validate: Callable[[Any], Self]) -> Self:
+        try:
+            return validate(data)
+        except ValidationError as error:
+            raise ConfigError(_line(cls, error)) from None
+
+
+class DetectBody(Body):
     """A response with the question it answers, and what it may be checked against."""
 
     question: Text = Field(description="a text that is not blank: what was asked")
@@ -34,8 +48,17 @@ class DetectBody(Record):
     language: Choice = _LANGUAGE
 
 
-class CheckBody(Record):
+def _only(name: str, other: str) -> dict[str, Any]:
+    """Return the schema of a body that gives one of two fields, and not the other."""
+    return {"required": [name], "properties": {name: {"type": ["string", "array"]}, other: {"type": "null"}}}
+
+
+class CheckBody(Body):
     """An answer and the documents that it should rest on: `documents` or `document`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [_only("documents", "document"), _only("document", "documents")]}
+    )
 
     question: str = _QUESTION
     answer: Text = Field(description="a text that is not blank: the answer to check")
@@ -48,7 +71,7 @@ class CheckBody(Record):
     @model_validator(mode="after")
     def _one(self) -> "CheckBody":
         if (self.documents is None) == (self.document is None):
-            raise ValueError("give `documents`, a text or a list of texts")
+            raise ConfigError("give `documents`, a text or a list of texts")
         return self
 
 
@@ -66,7 +89,7 @@ _CLAIMS: Any = Field(
 )
 
 
-class ClaimsBody(Record):
+class ClaimsBody(Body):
     """An item of RefChecker's files, and how its claims are checked. `id` is handed through."""
 
     response: Text = Field(description="a text that is not blank: its claims are checked")
@@ -84,7 +107,7 @@ class ClaimsBody(Record):
     language: Choice = _LANGUAGE
 
 
-class RunOptions(Record):
+class RunOptions(Body):
     """How a run is judged; what is left out is as its task has it."""
 
     source: Source = Field(default="haluagent", description="the form that the run has: " + ", ".join(get_args(Source)))
@@ -126,9 +149,19 @@ class DetectionRunBody(RunOptions, Detection):
     source: Literal["detection"]
 
 
+# Which of the three it is depends on `source`, and a run is read as its files are.
+AnyRun = Annotated[
+    dict[str, Any],
+    PlainValidator(lambda data: data, json_schema_input_type=RunBody | ConvertedRunBody | DetectionRunBody),
+]
+
+
 def read(body: bytes, text: int) -> dict[str, Any]:
-    """The object of a body, whose texts have no more than `text` characters together. Raises ConfigError for one that is no
-    JSON, or of a kind that programs read differently (a name twice, NaN); Problem where it is too long."""
+    """Return the object of a body, whose texts have at most `text` characters together.
+
+    Raises ConfigError for what is not JSON, or is JSON that programs read differently (a name twice, NaN), and HttpProblem where
+    the texts are too long.
+    """
     try:
         data = json.loads(body.decode(), object_pairs_hook=_unique, parse_constant=_no_number)
         characters = _measure(data)
@@ -143,22 +176,13 @@ def read(body: bytes, text: int) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ConfigError("the body is not a JSON object")
     if characters > text:
-        raise Problem("too_large", f"the texts have {characters} characters, and {text} are allowed")
+        raise HttpProblem("too_large", f"the texts have {characters} characters, and {text} are allowed")
     return data
 
 
-def validated(model: type[AnyBody], data: dict[str, Any]) -> AnyBody:
-    """The fields of a body. Raises ConfigError with one line that names the one that is wrong."""
-    try:
-        return model.model_validate(data, strict=True)
-    except ValidationError as error:
-        raise ConfigError(_line(model, error)) from None
-
-
 def _line(model: type[Record], error: ValidationError) -> str:
+    """Say what is wrong with the first field that is."""
     first = error.errors(include_url=False, include_input=False)[0]
-    if not first["loc"]:
-        return first["msg"].removeprefix("Value error, ")
     name = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
         return f"`{name[:80]}` is no field here: there are {', '.join(model.model_fields)}"
@@ -178,8 +202,11 @@ def _no_number(name: str) -> None:
 
 
 def _measure(data: Any) -> int:
-    """The characters of all texts. Raises ValueError for a number that no float can hold, UnicodeEncodeError for half a
-    character and RecursionError for data that is nested too deep."""
+    """Count the characters of all texts.
+
+    Raises ValueError for a number that no float can hold, UnicodeEncodeError for half a character and RecursionError for data
+    that is nested too deep.
+    """
     characters, parts = 0, [(data, 1)]
     while parts:
         part, depth = parts.pop()

@@ -3,21 +3,23 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar, cast
 
-from starlette.types import Receive, Scope, Send
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from starlette.types import Receive
 
-from haluagent.errors import ConfigError
 from haluagent.events import Event
 from haluagent.server.bodies import read
-from haluagent.server.jobs import JOBS, Work
-from haluagent.server.problems import Problem, unexpected
-from haluagent.server.settings import ServerSettings
-from haluagent.server.stream import JsonReply, Reply, StreamReply, cut_short, failed, wanted
+from haluagent.server.problems import STATUS, HttpProblem, problem_of, unexpected
+from haluagent.server.scheduler import Admitted, Gone, Run, Scheduler, Tell
+from haluagent.server.stream import StreamReply, wants_events
 from haluagent.server.watch import Ending, Job, Outcome, Result, Watch, Watcher
-from haluagent.server.work import Admitted, Gone, Workshop
+from haluagent.types import Detection
 
 LARGE = 20_000  # bytes, from which a body is read in a thread: it takes milliseconds
 ARRIVAL = 30.0  # seconds that a body may take to arrive
@@ -26,76 +28,128 @@ DRAINED = 20_000_000  # bytes that are read of a body that is too long, so that 
 # Bodies have threads of their own: however many are hard to read, detections keep those that they work in.
 _readers = ThreadPoolExecutor(2, thread_name_prefix="haluagent-body")
 
+AnyValue = TypeVar("AnyValue")
+
 logger = logging.getLogger(__name__)
 
 
-class Endpoint:
-    """One of the jobs over HTTP (an ASGI application)."""
+class JobRoute(APIRoute):
+    """A route for a job, named after its function: bodies are read strictly, and watchers are told how each request ends."""
 
-    def __init__(self, job: Job, workshop: Workshop, watchers: Sequence[Watcher]) -> None:
-        self._job, self._workshop, self._watchers = job, workshop, watchers
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle, job = super().get_route_handler(), cast(Job, self.name)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        watch = _Watches(self._watchers, self._job, headers)
-        streams = wanted(headers.get("accept", "")) == "stream"
-        reply: Reply = StreamReply(receive, send) if streams else JsonReply(receive, send)
-        admitted: Admitted | None = None
-        ending: Ending = "internal"
+        async def handled(request: Request) -> Response:
+            call = JobRequest(request, job)
+            ending: Ending = "stopping"
+            try:
+                await call.receive_body()
+                return await handle(call)
+            except Gone:
+                ending = "gone"
+                raise
+            except Exception as error:
+                problem = problem_of(error)
+                ending = problem.ending
+                return problem.response()
+            finally:
+                if call.admitted is None:
+                    call.end(ending)
+
+        return handled
+
+
+class JobRequest(Request):
+    """A request for a job: its body is a JSON object, and it is answered in its turn."""
+
+    def __init__(self, request: Request, job: Job) -> None:
+        super().__init__(request.scope, request.receive)
+        self._job = job
+        self._scheduler: Scheduler = request.app.state.scheduler
+        self._watch = _Watches(request.app.state.watchers, job, dict(request.headers))
+        self._large = False
+        self.admitted: Admitted | None = None
+        self.data: dict[str, Any] = {}
+
+    async def receive_body(self) -> None:
+        """Read the body into `data`. Raises HttpProblem, ConfigError, and Gone where the client left."""
+        if self.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+            raise HttpProblem("media_type", "send the body as JSON, with Content-Type: application/json")
+        settings = self._scheduler.settings
+        body = await _body(self.receive, self.headers.get("content-length", ""), settings.body)
+        self._large = len(body) > LARGE
+        self.data = await self.aside(read, body, settings.text)
+        if settings.log_texts:
+            logger.info("%s %s", self.state.request_id, json.dumps(self.data))
+
+    async def body(self) -> bytes:
+        """Return a body that is not empty, which makes FastAPI ask for its JSON."""
+        return b"{}"
+
+    async def json(self) -> Any:
+        return self.data
+
+    async def aside(self, function: Callable[..., AnyValue], *arguments: Any) -> AnyValue:
+        """Call a function that reads the body; in a thread, if the body is large."""
+        if not self._large:
+            return function(*arguments)
+        return await asyncio.get_running_loop().run_in_executor(_readers, function, *arguments)
+
+    async def answer(self, run: Run, text: Callable[[Any], str]) -> Response:
+        """Return the response with what `run` gives, as JSON that `text` makes of it.
+
+        Raises HttpProblem, and Gone where the client left.
+        """
+        self.admitted = self._scheduler.admit()
+        place = self.admitted.place
+        if wants_events(self.headers.get("accept", "")):
+            return StreamReply(place.before if place.waits else None, partial(self._work, run, text))
+        status, written = await self._work(run, text, lambda event: None, _left(self.receive))
+        return Response(written, status, media_type="application/json")
+
+    async def _work(self, run: Run, text: Callable[[Any], str], tell: Tell, gone: Awaitable[object]) -> tuple[int, str]:
+        """Return status and text of the answer. Raises what `answer` does."""
+        assert self.admitted is not None
+        ending: Ending = "stopping"
         result: Result | None = None
+
+        def told(event: Event) -> None:
+            self._watch.event(event)
+            tell(event)
+
         try:
-            work = await self._work(headers, receive, scope.get("state", {}).get("request_id", ""))
-            admitted = self._workshop.admit()
-            await reply.begin(admitted.place.before if admitted.place.waits else None)
-
-            def tell(event: Event) -> None:
-                watch.event(event)
-                reply.event(event)
-
-            result = await admitted.run(work, watch, tell, reply.gone())
-            await reply.answer(result, work.text(result))
-            ending = "model" if failed(result) else "deadline" if admitted.late and cut_short(result) else "done"
-        except Problem as problem:
-            ending = problem.ending
-            await reply.problem(problem)
+            result = await self.admitted.run(run, self._watch, told, gone)
+            written = text(result)
+            stop = result.stop if isinstance(result, Detection) else "answer"
+            ending = "model" if stop == "error" else "deadline" if stop == "budget" and self.admitted.late else "done"
+            return STATUS["model"] if stop == "error" else 200, written
         except Gone:
             ending = "gone"
-        except asyncio.CancelledError:
-            ending = "stopping"
             raise
         except Exception as error:
-            await reply.problem(unexpected(error))
+            problem = problem_of(error)
+            ending = problem.ending
+            raise problem from error
         finally:
-            if admitted is not None:
-                admitted.end()
-            waited, worked = (admitted.waited, admitted.worked) if admitted else (0.0, 0.0)
-            watch.ended(Outcome(job=self._job, ending=ending, waited=waited, worked=worked, result=result))
-            await reply.close()
+            self.end(ending, result)
 
-    async def _work(self, headers: dict[str, str], receive: Receive, request_id: str) -> Work:
-        """What the request asks for. Raises Problem."""
-        if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-            raise Problem("media_type", "send the body as JSON, with Content-Type: application/json")
-        settings = self._workshop.settings
-        body = await _body(receive, headers.get("content-length", ""), settings.body)
-        if len(body) > LARGE:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(_readers, self._understood, body, settings, request_id)
-        return self._understood(body, settings, request_id)
+    def end(self, ending: Ending, result: Result | None = None) -> None:
+        """Free the request's place, and tell the watchers how it ended."""
+        waited = worked = 0.0
+        if self.admitted is not None:
+            self.admitted.end()
+            waited, worked = self.admitted.waited, self.admitted.worked
+        self._watch.ended(Outcome(job=self._job, ending=ending, waited=waited, worked=worked, result=result))
 
-    def _understood(self, body: bytes, settings: ServerSettings, request_id: str) -> Work:
-        try:
-            data = read(body, settings.text)
-            work = JOBS[self._job](data)
-        except ConfigError as error:
-            raise Problem("invalid", str(error)) from None
-        if settings.log_texts:
-            logger.info("%s %s", request_id, json.dumps(data))
-        return work
+
+async def _left(receive: Receive) -> None:
+    """Wait until the client is gone; its body has been read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _body(receive: Receive, length: str, limit: int) -> bytes:
-    """The body of a request. Raises Problem where it has more than `limit` bytes, which are not kept."""
+    """Return the body of a request. Raises HttpProblem where it has more than `limit` bytes, which are not kept."""
     parts: list[bytes] = []
     size = 0
     too_large = length.isascii() and length.isdigit() and int(length[:20]) > limit
@@ -116,14 +170,16 @@ async def _body(receive: Receive, length: str, limit: int) -> bytes:
                 more = message.get("more_body", False)
     except TimeoutError:
         if not too_large:
-            raise Problem("invalid", f"the body did not arrive within {ARRIVAL:g} s", {"Connection": "close"}) from None
+            raise HttpProblem(
+                "invalid", f"the body did not arrive within {ARRIVAL:g} s", {"Connection": "close"}
+            ) from None
     if too_large:
-        raise Problem("too_large", f"the body has more than {limit} bytes", {"Connection": "close"})
+        raise HttpProblem("too_large", f"the body has more than {limit} bytes", {"Connection": "close"})
     return b"".join(parts)
 
 
 class _Watches:
-    """Several watches as one. One that raises is told of in the log: neither the others nor the request are the worse for it."""
+    """Several watches as one. One that raises goes to the log, and harms neither the others nor the request."""
 
     def __init__(self, watchers: Sequence[Watcher], job: Job, headers: dict[str, str]) -> None:
         self._watches: list[Watch] = []

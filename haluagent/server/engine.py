@@ -5,7 +5,7 @@ import time
 
 from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, ModelError
-from haluagent.server.problems import Problem
+from haluagent.server.problems import HttpProblem
 
 FRESH = 5.0  # seconds that an answer of the endpoint counts
 PATIENCE = 3.0  # seconds it may take
@@ -31,11 +31,11 @@ class Engine:
         return self._loading
 
     async def loaded(self) -> None:
-        """Wait until the model is loaded. Raises Problem where it cannot be."""
+        """Wait until the model is loaded. Raises HttpProblem where it cannot be."""
         try:
             await asyncio.shield(self.load())
         except (ConfigError, ModelError) as error:
-            raise Problem("not_ready", f"the model cannot be loaded: {error}") from error
+            raise HttpProblem("not_ready", f"the model cannot be loaded: {error}") from error
 
     async def lacks(self) -> str | None:
         """Why no request could be answered now; None where one could."""

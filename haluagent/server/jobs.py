@@ -1,10 +1,10 @@
-"""What each endpoint does with a body: the same work, and the same JSON, as the command line."""
+"""The endpoints that work on a body: the same work, and the same JSON, as the command line."""
 
 import json
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Body, Response
 
 from haluagent.agent import HaluAgent
 from haluagent.checks.claims import file
@@ -17,26 +17,36 @@ from haluagent.checks.runs.gate import acheck_run
 from haluagent.checks.runs.records import AgentRun, HallucinationReport
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.errors import ConfigError
-from haluagent.events import Answered, Event
-from haluagent.server.bodies import CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, validated
-from haluagent.server.watch import Job, Result
+from haluagent.events import Answered
+from haluagent.server.bodies import AnyRun, CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions
+from haluagent.server.endpoint import JobRequest, JobRoute
+from haluagent.server.openapi import FOUND, JOB_ERRORS, CheckAnswer, ClaimsAnswer, ErrorAnswer, errors
+from haluagent.server.scheduler import Tell
 from haluagent.types import Detection
 
 MOST_CALLS = 1000  # of a run: holding each against all before it takes time that no deadline ends
 
-Tell = Callable[[Event], None]
+router = APIRouter(prefix="/v1", route_class=JobRoute, responses=errors(*JOB_ERRORS) | FOUND)
 
 
-@dataclass(frozen=True)
-class Work:
-    """What a request asks for. `run` does it with an agent and tells of its events; `text` is the JSON of what it gives."""
-
-    run: Callable[[HaluAgent, Tell], Awaitable[Result]]
-    text: Callable[[Any], str]
+def _example(**body: Any) -> Any:
+    return Body(openapi_examples={"example": {"value": body}})
 
 
-def detect(data: dict[str, Any]) -> Work:
-    body = validated(DetectBody, data)
+@router.post(
+    "/detect",
+    summary="Check a response sentence by sentence",
+    response_model=Detection,
+    responses={502: errors("model")[502] | {"model": Detection | ErrorAnswer}},
+)
+async def detect(
+    body: Annotated[DetectBody, _example(question="What is 12 times 12?", response="12 times 12 is 146.")],
+    request: JobRequest,
+) -> Response:
+    """What `haluagent detect` does. A detection whose model failed is a 502 with what was found until then.
+
+    One that reached the deadline is a 200: what was found until then, with `budget` as its `stop`.
+    """
     reference = body.reference if isinstance(body.reference, str) else "\n\n".join(body.reference or [])
 
     async def run(agent: HaluAgent, tell: Tell) -> Detection:
@@ -48,11 +58,17 @@ def detect(data: dict[str, Any]) -> Work:
         assert isinstance(event, Answered)
         return event.detection
 
-    return Work(run, Detection.model_dump_json)
+    return await request.answer(run, Detection.model_dump_json)
 
 
-def check(data: dict[str, Any]) -> Work:
-    body = validated(CheckBody, data)
+@router.post("/check", summary="Check an answer against its documents", response_model=CheckAnswer)
+async def check(
+    body: Annotated[CheckBody, _example(
+        question="Who built Harlow Tower?", answer="John Carrick did.", documents=["Mary Ellis built Harlow Tower."]
+    )],
+    request: JobRequest,
+) -> Response:  # fmt: skip
+    """What `haluagent check` does: PASS where the answer says nothing beyond the documents and nothing against them."""
     documents = body.document if body.documents is None else body.documents
     assert documents is not None
 
@@ -62,13 +78,20 @@ def check(data: dict[str, Any]) -> Work:
             on_error="raise",
         )  # fmt: skip
 
-    return Work(run, lambda found: _dump(found.published() | found.model_dump(mode="json")))
+    return await request.answer(run, lambda found: _dump(found.published() | found.model_dump(mode="json")))
 
 
-def claims(data: dict[str, Any]) -> Work:
-    body = validated(ClaimsBody, data)
+@router.post("/claims", summary="Check the claims of a response against references", response_model=ClaimsAnswer)
+async def claims(
+    body: Annotated[ClaimsBody, _example(
+        response="Mary Ellis built Harlow Tower.", reference=["Harlow Tower is the work of Mary Ellis."]
+    )],
+    request: JobRequest,
+) -> Response:  # fmt: skip
+    """What `haluagent claims extract-check` does with an item of RefChecker's file."""
     options = ("format", "aggregator", "checker", "tools", "language")
-    item = file.parse({name: value for name, value in data.items() if name not in options}, 1)
+    fields = {name: value for name, value in request.data.items() if name not in options}
+    item = await request.aside(file.parse, fields, 1)
 
     async def run(agent: HaluAgent, tell: Tell) -> ClaimReport:
         return await acheck_claims(
@@ -77,38 +100,48 @@ def claims(data: dict[str, Any]) -> Work:
             checker=body.checker, aggregator=body.aggregator, tools=body.tools, language=body.language,
         )  # fmt: skip
 
-    return Work(run, lambda report: _dump(file.with_report(item, report)))
+    return await request.answer(run, lambda report: _dump(file.with_report(item, report)))
 
 
-def runs(data: dict[str, Any]) -> Work:
-    named = {name: value for name, value in data.items() if name in RunOptions.model_fields}
-    options = validated(RunOptions, named)
-    recorded = {name: value for name, value in data.items() if name not in named}
-    if options.source == "haluagent":
-        agent_run = reading.parse(recorded)
-    else:
-        agent_run = (
-            reading.convert(recorded, "detection") if options.source == "detection" else _converted(data, recorded)
-        )
-    if (calls := sum(len(turn.calls) for turn in agent_run.turns)) > MOST_CALLS:
-        raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
+_CALL = {"id": "c1", "tool": "weather", "arguments": {"city": "Oslo"}, "result": "12 degrees, cloudy"}
+_TURNS = [{"role": "user", "text": "How warm is it in Oslo?"}, {"role": "assistant", "calls": [_CALL]}]
+
+
+@router.post("/runs", summary="Check the run of an agent", response_model=HallucinationReport)
+async def runs(
+    body: Annotated[
+        AnyRun, _example(run_id="r1", tools=[{"name": "weather"}], turns=_TURNS, answer="It is 21 degrees in Oslo.")
+    ],
+    request: JobRequest,
+) -> Response:
+    """What `haluagent runs check` does: may the answer of the run go out?"""
+    options, agent_run = await request.aside(_run, body)
     wanted = options.model_dump(include={"emit", "revise", "block", "base_rate"}, exclude_none=True)
     settings = GateSettings.model_validate(GateSettings.for_task(agent_run.task).model_dump() | wanted)
 
     async def run(agent: HaluAgent, tell: Tell) -> HallucinationReport:
         return await acheck_run(agent, agent_run, settings=settings, probes=options.probes)
 
-    return Work(run, lambda report: _dump(report.model_dump(mode="json")))
+    return await request.answer(run, lambda report: _dump(report.model_dump(mode="json")))
 
 
-def _converted(data: dict[str, Any], recorded: dict[str, Any]) -> AgentRun:
-    body = validated(ConvertedRunBody, data)
-    run = reading.convert(recorded, body.source)
-    return run.model_copy(update={"task": body.task or run.task, "language": body.language})
+def _run(data: dict[str, Any]) -> tuple[RunOptions, AgentRun]:
+    """Return how a run is judged, and the run. Raises ConfigError."""
+    named = {name: value for name, value in data.items() if name in RunOptions.model_fields}
+    options = RunOptions.model_validate(named)
+    recorded = {name: value for name, value in data.items() if name not in named}
+    if options.source == "haluagent":
+        run = reading.parse(recorded)
+    elif options.source == "detection":
+        run = reading.convert(recorded, "detection")
+    else:
+        body = ConvertedRunBody.model_validate(data)
+        run = reading.convert(recorded, body.source)
+        run = run.model_copy(update={"task": body.task or run.task, "language": body.language})
+    if (calls := sum(len(turn.calls) for turn in run.turns)) > MOST_CALLS:
+        raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
+    return options, run
 
 
 def _dump(what: dict[str, Any]) -> str:
     return json.dumps(what, ensure_ascii=False)
-
-
-JOBS: dict[Job, Callable[[dict[str, Any]], Work]] = {"detect": detect, "check": check, "claims": claims, "runs": runs}

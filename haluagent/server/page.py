@@ -5,10 +5,7 @@ import json
 from dataclasses import dataclass
 from importlib.resources import files
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from fastapi import FastAPI, HTTPException, Request, Response
 
 from haluagent.report.words import CLAIMS, LABELS, MARKS, STOPS, WORDS
 
@@ -27,24 +24,24 @@ class _File:
     tag: str
 
 
-def routes() -> list[BaseRoute]:
-    """`/` is the page, `/page/NAME` what it is made of."""
+def add_to(app: FastAPI) -> None:
+    """Serve the page at `/`, and what it is made of at `/page/NAME`."""
     known = _files()
 
+    @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:
         return _answer(known["index.html"], request)
 
-    async def part(request: Request) -> Response:
-        file = known.get(request.path_params["name"])
+    @app.get("/page/{name}", include_in_schema=False)
+    async def part(request: Request, name: str) -> Response:
+        file = known.get(name)
         if file is None:
             raise HTTPException(404)
         return _answer(file, request)
 
-    return [Route("/", index), Route("/page/{name}", part)]
-
 
 def _files() -> dict[str, _File]:
-    """Everything in `page/`, and the words of the printed report, so that the page says the same."""
+    """Read everything in `page/`, and add the words of the printed report, so that the page says the same."""
     found = {}
     for item in files(__package__).joinpath("page").iterdir():
         media_type = _TYPES.get(item.name[item.name.rfind(".") :])

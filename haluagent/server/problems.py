@@ -1,4 +1,4 @@
-"""What a request gets instead of what it asked for: a status, a type and one clear line."""
+"""Errors as a client sees them: a status, a type and one clear line."""
 
 import json
 import logging
@@ -6,8 +6,9 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from starlette.types import Send
+from fastapi import Response
 
+from haluagent.errors import ConfigError
 from haluagent.server.watch import Ending
 
 Type = Literal[
@@ -41,8 +42,8 @@ _ENDINGS: dict[Type, Ending] = {
 logger = logging.getLogger(__name__)
 
 
-class Problem(Exception):
-    """Why a request is not answered. `headers` go with the response."""
+class HttpProblem(Exception):
+    """The reason why a request is not answered. `headers` go with the response."""
 
     def __init__(self, type: Type, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -51,26 +52,27 @@ class Problem(Exception):
 
     @property
     def ending(self) -> Ending:
+        """Return how the request counts in the metrics."""
         return _ENDINGS.get(self.type, "invalid")
 
     def json(self) -> dict[str, Any]:
+        """Return the body of the error."""
         return {"error": {"type": self.type, "message": str(self)}}
 
-    async def respond(self, send: Send) -> None:
-        """The problem as a response."""
-        await respond(send, STATUS[self.type], json.dumps(self.json(), ensure_ascii=False), self.headers)
+    def response(self) -> Response:
+        """Return the error as a response."""
+        text = json.dumps(self.json(), ensure_ascii=False)
+        return Response(text, STATUS[self.type], self.headers, media_type="application/json")
 
 
-def unexpected(error: Exception) -> Problem:
-    """What a bug is called to the client. The log says where it is, without its message, which may hold the texts of a request."""
+def problem_of(error: Exception) -> HttpProblem:
+    """Return what a client is told of an error; one that nobody raised on purpose goes to the log."""
+    if isinstance(error, HttpProblem):
+        return error
+    return HttpProblem("invalid", str(error)) if isinstance(error, ConfigError) else unexpected(error)
+
+
+def unexpected(error: Exception) -> HttpProblem:
+    """Log where a bug is, without its message, which may hold the texts of a request. Return what the client is told."""
     logger.error("unexpected %s\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)).rstrip())
-    return Problem("internal", "something unexpected went wrong: the server's log says where")
-
-
-async def respond(send: Send, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
-    """A response of JSON text."""
-    body = text.encode()
-    given = {"content-type": "application/json", "content-length": str(len(body)), "cache-control": "no-store"}
-    pairs = [(name.lower().encode(), value.encode()) for name, value in (given | dict(headers or {})).items()]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+    return HttpProblem("internal", "something unexpected went wrong: the server's log says where")

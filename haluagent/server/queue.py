@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import deque
 
-from haluagent.server.problems import Problem
+from haluagent.server.problems import HttpProblem
 
 LONGEST = 3600  # seconds that anyone is asked to wait
 RECENT = 0.2  # the weight of the last request in the mean of what requests take
@@ -24,7 +24,7 @@ class Queue:
         return self._running, len(self._waiting)
 
     def join(self) -> "Place":
-        """A place in the queue, which has to be left again. Raises Problem where there is none."""
+        """A place in the queue, which has to be left again. Raises HttpProblem where there is none."""
         if self._running < self._places:
             self._running += 1
             return Place(self, None, 0)
@@ -33,7 +33,7 @@ class Queue:
             seconds = math.ceil(self._seconds * (before + 1) / self._places)
             after = min(LONGEST, max(1, seconds))
             message = f"{self._running} requests are worked on and {before} wait: try again in {after} s"
-            raise Problem("busy", message, {"Retry-After": str(after)})
+            raise HttpProblem("busy", message, {"Retry-After": str(after)})
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         return Place(self, turn, before)

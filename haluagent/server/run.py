@@ -9,15 +9,15 @@ import time
 from types import FrameType
 
 import uvicorn
-from starlette.applications import Starlette
+from fastapi import FastAPI
 
 from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError
 from haluagent.server.app import make_app
-from haluagent.server.patient import IDLE, Patient
+from haluagent.server.connection import IDLE, TimedConnection
+from haluagent.server.scheduler import Scheduler
 from haluagent.server.security import is_loopback
 from haluagent.server.settings import ServerSettings
-from haluagent.server.work import Workshop
 
 LEAVING = 5  # seconds in which clients take their last events, after the work has ended
 DEAF = 60_000  # milliseconds after which a connection whose client takes nothing of what was sent is cut
@@ -26,7 +26,7 @@ DEAF = 60_000  # milliseconds after which a connection whose client takes nothin
 class Server(uvicorn.Server):
     """uvicorn, which says `said` when it listens, and waits for the work under way before it stops."""
 
-    def __init__(self, app: Starlette, settings: ServerSettings, said: str = "") -> None:
+    def __init__(self, app: FastAPI, settings: ServerSettings, said: str = "") -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -36,12 +36,12 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 lifespan="on",
                 ws="none",
-                http=Patient,
+                http=TimedConnection,
                 timeout_keep_alive=int(IDLE),
                 timeout_graceful_shutdown=LEAVING,
             )  # fmt: skip
         )
-        self._workshop: Workshop = app.state.workshop
+        self._scheduler: Scheduler = app.state.scheduler
         self._grace = settings.grace
         self._said = said
 
@@ -57,11 +57,11 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Nothing new is begun. What is in flight has its time, and is then told that the server stops."""
-        self._workshop.stop()
+        self._scheduler.stop()
         end = time.monotonic() + self._grace
-        while not self._workshop.empty and time.monotonic() < end and not self.force_exit:
+        while not self._scheduler.empty and time.monotonic() < end and not self.force_exit:
             await asyncio.sleep(0.05)
-        self._workshop.cut()
+        self._scheduler.cut()
         await super().shutdown(sockets)
 
 

@@ -331,13 +331,13 @@ def test_the_deadline_gives_what_there_is(held: Held) -> None:
 
 
 def test_work_that_heeds_no_limit_is_ended(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from haluagent.server import work
+    from haluagent.server import scheduler
 
     class Slow(scripted):  # type: ignore[misc]
         async def choose(self, *args: Any, **options: Any) -> Any:
             await asyncio.sleep(30)
 
-    monkeypatch.setattr(work, "LATE", 0.1)
+    monkeypatch.setattr(scheduler, "LATE", 0.1)
     with serving(make_agent(Slow()), ServerSettings(deadline=0.5, grace=0)) as url:
         answer = http.post(url + "/v1/check", json={"answer": "It is warm.", "document": "Oslo has 12 degrees."})
         assert answer.status_code == 504 and answer.json()["error"]["type"] == "deadline"
@@ -367,7 +367,7 @@ def test_others_wait_in_order_and_more_are_turned_away(held: Held) -> None:
             streams[name] = stream(server.url + "/v1/detect", TEXT)
             done.append(name)
 
-        queue = server.app.state.workshop.queue
+        queue = server.app.state.scheduler.queue
         threads = [threading.Thread(target=ask, args=(name,)) for name in "abc"]
         for number, thread in enumerate(threads):
             thread.start()
@@ -389,7 +389,7 @@ def test_others_wait_in_order_and_more_are_turned_away(held: Held) -> None:
 
 def test_who_waits_and_goes_leaves_the_queue(held: Held) -> None:
     with Serving(held.agent, ServerSettings(running=1, waiting=1, grace=0), [held]) as server:
-        queue = server.app.state.workshop.queue
+        queue = server.app.state.scheduler.queue
         first = threading.Thread(target=stream, args=(server.url + "/v1/detect", TEXT))
         first.start()
         until(lambda: queue.state() == (1, 0))

@@ -20,11 +20,11 @@ from serving import serving, stream
 
 from haluagent import HaluAgent
 from haluagent.protocols import Message
-from haluagent.server import openapi
+from haluagent.server.app import make_app
+from haluagent.server.settings import ServerSettings
 
 MANY = os.environ.get("HALUAGENT_TEST_FUZZED_REQUESTS")  # 1000 takes minutes
 CONFIG = schemathesis.Config.from_dict({"phases": {"coverage": {"enabled": MANY is not None}}})
-DOCUMENT = openapi.document()
 WORK = ("/v1/detect", "/v1/check", "/v1/claims", "/v1/runs")
 
 
@@ -34,10 +34,13 @@ def say(messages: Sequence[Message]) -> str:
     return f"THOUGHT: a sum\nACTION: calculator(sentence={asked[-1]})" if asked else "S1: [Paris | is in | France]"
 
 
+AGENT = HaluAgent(ScriptedModel(say), sandbox="none", search="none")
+DOCUMENT = make_app(AGENT, ServerSettings()).openapi()
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    agent = HaluAgent(ScriptedModel(say), sandbox="none", search="none")
-    with serving(agent) as base:
+    with serving(AGENT) as base:
         yield base
         counted = [
             line
@@ -47,11 +50,15 @@ def url() -> Iterator[str]:
         print(f"\n{sum(float(line.split()[-1]) for line in counted):.0f} POST requests were made")
 
 
-def checked(name: str, instance: Any) -> None:
-    """Holds data against a schema of the document."""
-    jsonschema.Draft202012Validator(
-        {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
-    ).validate(instance)
+def checked(schema: dict[str, Any], instance: Any) -> None:
+    """Hold data against a schema of the document."""
+    jsonschema.Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(instance)
+
+
+def body_of(path: str) -> tuple[dict[str, Any], Any]:
+    """Return the schema and the example of a path's body."""
+    body = DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+    return body["schema"], body["examples"]["example"]["value"]
 
 
 def test_the_server_serves_it(url: str) -> None:
@@ -72,15 +79,14 @@ def test_no_request_breaks_the_server_and_each_answer_is_as_documented(case: sch
 
 def test_a_request_of_each_example_is_answered(url: str) -> None:
     for path in WORK:
-        body = DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["application/json"]
-        checked(body["schema"]["$ref"].rpartition("/")[2], body["example"])
-        assert httpx.post(url + path, json=body["example"]).status_code == 200
+        schema, example = body_of(path)
+        checked(schema, example)
+        assert httpx.post(url + path, json=example).status_code == 200
 
 
 def test_streams_are_made_of_the_documented_events(url: str) -> None:
     for path in WORK:
-        body = DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["application/json"]["example"]
-        came = stream(url + path, body)
+        came = stream(url + path, body_of(path)[1])
         assert came[-1]["kind"] == "answer"
         for event in came:
-            checked("StreamEvent", event)
+            checked({"$ref": "#/components/schemas/StreamEvent"}, event)

@@ -23,9 +23,9 @@ def test_what_is_under_way_is_finished_and_nothing_new_begins(held: Held) -> Non
         threads = [threading.Thread(target=lambda: found.append(stream(url, TEXT))) for _ in range(2)]
         for number, thread in enumerate(threads):
             thread.start()
-            until(lambda n=number: server.app.state.workshop.queue.state() == (1, n))
+            until(lambda n=number: server.app.state.scheduler.queue.state() == (1, n))
         server.stop()
-        until(lambda: server.app.state.workshop.stopping)
+        until(lambda: server.app.state.scheduler.stopping)
         for path, method in (("/v1/detect", "POST"), ("/readyz", "GET")):
             refused = http.request(method, server.url + path, json=TEXT)
             assert refused.status_code == 503 and refused.json()["error"]["type"] == "stopping"
@@ -54,7 +54,7 @@ def test_what_takes_too_long_is_told_so(held: Held) -> None:
         ]
         for state, thread in zip(((1, 0), (2, 0), (2, 1)), threads, strict=True):
             thread.start()
-            until(lambda s=state: server.app.state.workshop.queue.state() == s)
+            until(lambda s=state: server.app.state.scheduler.queue.state() == s)
         until(lambda: held.asked == 2)
         began = time.monotonic()
         server.stop()
@@ -75,7 +75,7 @@ def test_a_second_signal_ends_the_wait(held: Held) -> None:
         thread.start()
         until(lambda: held.asked)
         server.server.handle_exit(2, None)
-        until(lambda: server.app.state.workshop.stopping)
+        until(lambda: server.app.state.scheduler.stopping)
         assert thread.is_alive()
         server.server.handle_exit(2, None)
         thread.join(10)

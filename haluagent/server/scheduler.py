@@ -1,28 +1,31 @@
-"""The work on requests: in turn, within the deadline, and only as long as somebody waits for it."""
+"""The scheduling of requests: in turn, within the deadline, and only as long as somebody waits for the answer."""
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from haluagent.agent import HaluAgent
 from haluagent.detection.limits import BudgetExceeded
 from haluagent.errors import ConfigError, HaluAgentError
+from haluagent.events import Event
 from haluagent.server.engine import Engine
-from haluagent.server.jobs import Tell, Work
-from haluagent.server.problems import Problem, unexpected
+from haluagent.server.problems import HttpProblem, unexpected
 from haluagent.server.queue import Place, Queue
 from haluagent.server.settings import ServerSettings
 from haluagent.server.watch import Result, Watch
 
 LATE = 5.0  # seconds that work may take beyond the deadline to report what it has
 
+Tell = Callable[[Event], None]
+Run = Callable[[HaluAgent, Tell], Awaitable[Result]]  # the work on a request, which tells of its events
+
 
 class Gone(Exception):
-    """Nobody waits for the answer any more."""
+    """Raised where nobody waits for the answer any more."""
 
 
-class Workshop:
-    """Where the requests of a server are worked on, until it is told to stop."""
+class Scheduler:
+    """Admits requests to the queue of a server, until it is told to stop."""
 
     def __init__(self, agent: HaluAgent, settings: ServerSettings) -> None:
         self.agent, self.settings = agent, settings
@@ -34,42 +37,45 @@ class Workshop:
 
     @property
     def seconds(self) -> float:
-        """What the work on one request may take."""
+        """Return the time that the work on one request may take."""
         return min(self.settings.deadline, self.agent.limits.seconds or self.settings.deadline)
 
     def admit(self) -> "Admitted":
-        """Let a request in. Raises Problem where the server is stopping, or has too much to do."""
+        """Admit a request. Raises HttpProblem where the server is stopping, or has too much to do."""
         if self.stopping:
-            raise Problem("stopping", "the server is stopping")
+            raise HttpProblem("stopping", "the server is stopping")
         admitted = Admitted(self, self.queue.join())
         self._in_flight.add(admitted)
         return admitted
 
     def stop(self) -> None:
-        """Let no more requests in."""
+        """Admit no more requests."""
         self.stopping = True
 
     def cut(self) -> None:
-        """End what is in flight: each request is told so."""
+        """End what is in flight; each client is told so."""
         self.stop()
         self._over.set()
 
     @property
     def empty(self) -> bool:
+        """Check whether no request is in flight."""
         return not self._in_flight
 
     async def cutting(self) -> None:
+        """Wait until what is in flight has to end."""
         await self._over.wait()
 
     def ended(self, admitted: "Admitted") -> None:
+        """Note that a request is no longer in flight."""
         self._in_flight.discard(admitted)
 
 
 class Admitted:
-    """A request that was let in. `waited` and `worked` are seconds, as far as they are known."""
+    """An admitted request. `waited` and `worked` are seconds, as far as they are known."""
 
-    def __init__(self, workshop: Workshop, place: Place) -> None:
-        self.workshop, self.place = workshop, place
+    def __init__(self, scheduler: Scheduler, place: Place) -> None:
+        self.scheduler, self.place = scheduler, place
         self._came = time.monotonic()
         self._began: float | None = None
 
@@ -83,18 +89,18 @@ class Admitted:
 
     @property
     def late(self) -> bool:
-        """Whether the work took all of its time."""
-        return self.worked >= self.workshop.seconds
+        """Check whether the work took all of its time."""
+        return self.worked >= self.scheduler.seconds
 
     def end(self) -> None:
-        """The request has its answer, or nobody wants it."""
+        """Leave the queue: the request has its answer, or nobody wants it."""
         self.place.leave()
-        self.workshop.ended(self)
+        self.scheduler.ended(self)
 
-    async def run(self, work: Work, watch: Watch, tell: Tell, gone: Awaitable[None]) -> Result:
-        """What the work gives. Raises Problem, and Gone as soon as `gone` is over: no work goes on then."""
-        doing = asyncio.ensure_future(self._do(work, watch, tell))
-        leaving, cutting = asyncio.ensure_future(gone), asyncio.ensure_future(self.workshop.cutting())
+    async def run(self, run: Run, watch: Watch, tell: Tell, gone: Awaitable[object]) -> Result:
+        """Return what the work gives. Raises HttpProblem, and Gone as soon as `gone` is over; no work goes on then."""
+        doing = asyncio.ensure_future(self._do(run, watch, tell))
+        leaving, cutting = asyncio.ensure_future(gone), asyncio.ensure_future(self.scheduler.cutting())
         tasks = (doing, leaving, cutting)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -102,40 +108,42 @@ class Admitted:
                 return doing.result()
             if leaving.done():
                 raise Gone
-            raise Problem("stopping", "the server is stopping: this request was not finished")
+            raise HttpProblem("stopping", "the server is stopping: this request was not finished")
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _do(self, work: Work, watch: Watch, tell: Tell) -> Result:
+    async def _do(self, run: Run, watch: Watch, tell: Tell) -> Result:
         seconds = None
         try:
             await self.place.turn()
             self._began = time.monotonic()
             watch.started()
-            await self.workshop.engine.loaded()
-            result = await self._within_deadline(work, tell)
+            await self.scheduler.engine.loaded()
+            result = await self._within_deadline(run, tell)
             seconds = self.worked
             return result
-        except Problem:
+        except HttpProblem:
             raise
         except ConfigError as error:
-            raise Problem("invalid", str(error)) from error
+            raise HttpProblem("invalid", str(error)) from error
         except HaluAgentError as error:
-            raise Problem("deadline" if isinstance(error.__cause__, BudgetExceeded) else "model", str(error)) from error
+            raise HttpProblem(
+                "deadline" if isinstance(error.__cause__, BudgetExceeded) else "model", str(error)
+            ) from error
         except Exception as error:
             raise unexpected(error) from error
         finally:
             self.place.leave(seconds)
 
-    async def _within_deadline(self, work: Work, tell: Tell) -> Result:
-        agent, deadline = self.workshop.agent, self.workshop.settings.deadline
-        agent = agent.within(agent.limits.model_copy(update={"seconds": self.workshop.seconds}))
+    async def _within_deadline(self, run: Run, tell: Tell) -> Result:
+        agent, deadline = self.scheduler.agent, self.scheduler.settings.deadline
+        agent = agent.within(agent.limits.model_copy(update={"seconds": self.scheduler.seconds}))
         try:
             async with asyncio.timeout(deadline + LATE) as limit:
-                return await work.run(agent, tell)
+                return await run(agent, tell)
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise Problem("deadline", f"it was not done within {deadline:g} s") from None
+            raise HttpProblem("deadline", f"it was not done within {deadline:g} s") from None

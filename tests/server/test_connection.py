@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from serving import TEXT, Held, Serving, http, serving, until
 
-from haluagent.server import patient
+from haluagent.server import connection
 from haluagent.server.run import DEAF, listen
 from haluagent.server.settings import ServerSettings
 
@@ -19,7 +19,7 @@ ASKED = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 @pytest.fixture
 def held(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    monkeypatch.setattr(patient, "IDLE", 1.0)
+    monkeypatch.setattr(connection, "IDLE", 1.0)
     held = Held(scripted)
     yield held
     held.go.set()
