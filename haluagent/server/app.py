@@ -40,7 +40,7 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        loading = scheduler.engine.load()
+        loading = scheduler.loader.load()
         # it takes seconds: nobody shall wait for it
         asyncio.get_running_loop().run_in_executor(None, languages.identifier)
         yield
@@ -88,7 +88,7 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
 
     @app.get("/readyz", summary="Whether it can check something now", responses=errors("not_ready", "stopping"))
     async def readyz() -> ServerStatus:
-        lacks = await scheduler.engine.lacks()
+        lacks = await scheduler.loader.lacks()
         if scheduler.stopping:
             raise HttpProblem("stopping", "the server is stopping")
         if lacks is not None:

@@ -11,12 +11,13 @@ from typing import Any, TypeVar, cast
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from haluagent.events import Event
 from haluagent.server.bodies import read
 from haluagent.server.problems import STATUS, HttpProblem, problem_of, unexpected
-from haluagent.server.scheduler import Admitted, Gone, Run, Scheduler, Tell
+from haluagent.server.scheduler import Admitted, Run, Scheduler, Tell
 from haluagent.server.stream import StreamReply, wants_events
 from haluagent.server.watch import Ending, Job, Outcome, Result, Watch, Watcher
 from haluagent.types import Detection
@@ -45,7 +46,7 @@ class JobRoute(APIRoute):
             try:
                 await call.receive_body()
                 return await handle(call)
-            except Gone:
+            except ClientDisconnect:
                 ending = "gone"
                 raise
             except Exception as error:
@@ -72,11 +73,11 @@ class JobRequest(Request):
         self.data: dict[str, Any] = {}
 
     async def receive_body(self) -> None:
-        """Read the body into `data`. Raises HttpProblem, ConfigError, and Gone where the client left."""
+        """Read the body into `data`. Raises HttpProblem, ConfigError, and ClientDisconnect where the client left."""
         if self.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             raise HttpProblem("media_type", "send the body as JSON, with Content-Type: application/json")
         settings = self._scheduler.settings
-        body = await _body(self.receive, self.headers.get("content-length", ""), settings.body)
+        body = await _body(self, settings.body)
         self._large = len(body) > LARGE
         self.data = await self.aside(read, body, settings.text)
         if settings.log_texts:
@@ -98,13 +99,13 @@ class JobRequest(Request):
     async def answer(self, run: Run, text: Callable[[Any], str]) -> Response:
         """Return the response with what `run` gives, as JSON that `text` makes of it.
 
-        Raises HttpProblem, and Gone where the client left.
+        Raises HttpProblem, and ClientDisconnect where the client left.
         """
         self.admitted = self._scheduler.admit()
         place = self.admitted.place
         if wants_events(self.headers.get("accept", "")):
             return StreamReply(place.before if place.waits else None, partial(self._work, run, text))
-        status, written = await self._work(run, text, lambda event: None, _left(self.receive))
+        status, written = await self._work(run, text, lambda event: None, _disconnected(self.receive))
         return Response(written, status, media_type="application/json")
 
     async def _work(self, run: Run, text: Callable[[Any], str], tell: Tell, gone: Awaitable[object]) -> tuple[int, str]:
@@ -123,7 +124,7 @@ class JobRequest(Request):
             stop = result.stop if isinstance(result, Detection) else "answer"
             ending = "model" if stop == "error" else "deadline" if stop == "budget" and self.admitted.late else "done"
             return STATUS["model"] if stop == "error" else 200, written
-        except Gone:
+        except ClientDisconnect:
             ending = "gone"
             raise
         except Exception as error:
@@ -142,32 +143,25 @@ class JobRequest(Request):
         self._watch.ended(Outcome(job=self._job, ending=ending, waited=waited, worked=worked, result=result))
 
 
-async def _left(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     """Wait until the client is gone; its body has been read."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _body(receive: Receive, length: str, limit: int) -> bytes:
+async def _body(request: Request, limit: int) -> bytes:
     """Return the body of a request. Raises HttpProblem where it has more than `limit` bytes, which are not kept."""
-    parts: list[bytes] = []
-    size = 0
+    length = request.headers.get("content-length", "")
     too_large = length.isascii() and length.isdigit() and int(length[:20]) > limit
+    size, body = 0, bytearray()
     try:
         async with asyncio.timeout(ARRIVAL):
-            more = True
-            while more and size <= DRAINED:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Gone
-                part = message.get("body", b"")
+            async for part in request.stream():
                 size += len(part)
                 too_large = too_large or size > limit
-                if too_large:
-                    parts.clear()
-                else:
-                    parts.append(part)
-                more = message.get("more_body", False)
+                if size > DRAINED:
+                    break
+                body += b"" if too_large else part
     except TimeoutError:
         if not too_large:
             raise HttpProblem(
@@ -175,7 +169,7 @@ async def _body(receive: Receive, length: str, limit: int) -> bytes:
             ) from None
     if too_large:
         raise HttpProblem("too_large", f"the body has more than {limit} bytes", {"Connection": "close"})
-    return b"".join(parts)
+    return bytes(body)
 
 
 class _Watches:

@@ -6,10 +6,10 @@ import secrets
 import time
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from haluagent.server.problems import unexpected
-from haluagent.server.scheduler import Gone
 
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -54,7 +54,7 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, sending)
-        except Gone:
+        except ClientDisconnect:
             pass
         except Exception as error:
             problem = unexpected(error)

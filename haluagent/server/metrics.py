@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus: `GET /metrics`. The names are listed in docs/server.md.
+"""Metrics for Prometheus: `GET /metrics`. The names are listed in docs/server.md.
 
 Every label has few values: nothing that a client or a model wrote becomes one.
 """
@@ -28,7 +28,7 @@ DETECTED = {True: "contradicted", False: "supported", None: "unverified"}
 
 
 class Metrics:
-    """A `Watcher` that counts. `tools` are the names that calls are counted under; any other is "unknown"."""
+    """Count requests (a `Watcher`). `tools` are the names that calls are counted under; any other is "unknown"."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -66,7 +66,7 @@ class Metrics:
         self._show_zeros()
 
     def _show_zeros(self) -> None:
-        """A rate can only be taken of a counter that was there before it first counted."""
+        """Create every counter: a rate needs one that was there before it first counted."""
         for job in get_args(Job):
             self.waited.labels(job)
             self.worked.labels(job)
@@ -77,18 +77,18 @@ class Metrics:
         self.count_tokens(Usage())
 
     def follow_queue(self, state: Callable[[], tuple[int, int]]) -> None:
-        """Show how many requests are running and waiting: `state` is asked whenever the metrics are."""
+        """Show how many requests are running and waiting: `state` is called whenever the metrics are read."""
         running = Gauge("haluagent_requests_running", "Requests being worked on", registry=self._registry)
         running.set_function(lambda: state()[0])
         waiting = Gauge("haluagent_requests_waiting", "Requests in the queue", registry=self._registry)
         waiting.set_function(lambda: state()[1])
 
     def text(self) -> bytes:
-        """All metrics in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
-    def watch(self, job: Job, headers: dict[str, str]) -> "Watched":
-        return Watched(self)
+    def watch(self, job: Job, headers: dict[str, str]) -> "RequestMetrics":
+        return RequestMetrics(self)
 
     def count_tokens(self, usage: Usage) -> None:
         self.tokens.labels("evaluated").inc(max(usage.evaluated_tokens, 0))  # an endpoint may report anything
@@ -103,8 +103,8 @@ class Metrics:
                     self.sentences.labels(entry.label).inc()
 
 
-class Watched:
-    """Counts one request."""
+class RequestMetrics:
+    """Count one request (a `Watch`)."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -153,7 +153,7 @@ class Watched:
 
 
 def verdict_of(result: Result) -> str:
-    """The verdict in the words of its job; "undecided" where nothing could be."""
+    """Return the verdict in the words of its job; "undecided" where there is none."""
     if isinstance(result, Detection):
         return DETECTED[result.hallucination]
     if isinstance(result, Faithfulness | ClaimReport):

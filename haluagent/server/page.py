@@ -1,4 +1,4 @@
-"""The page: a form for the texts, and the detection as it happens. Its files are served as they lie in `page/`."""
+"""The page: a form for the texts, and the detection as it happens. Its files are those in `page/`."""
 
 import hashlib
 import json

@@ -4,11 +4,12 @@ import json
 import logging
 import traceback
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from fastapi import Response
 
-from haluagent.errors import ConfigError
+from haluagent.detection.limits import BudgetExceeded
+from haluagent.errors import ConfigError, HaluAgentError
 from haluagent.server.watch import Ending
 
 Type = Literal[
@@ -30,14 +31,6 @@ STATUS: dict[Type, int] = {
     "not_ready": 503,
     "deadline": 504,
 }
-_ENDINGS: dict[Type, Ending] = {
-    "busy": "busy",
-    "internal": "internal",
-    "model": "model",
-    "stopping": "stopping",
-    "not_ready": "model",
-    "deadline": "deadline",
-}
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +46,8 @@ class HttpProblem(Exception):
     @property
     def ending(self) -> Ending:
         """Return how the request counts in the metrics."""
-        return _ENDINGS.get(self.type, "invalid")
+        ending = "model" if self.type == "not_ready" else self.type
+        return ending if ending in get_args(Ending) else "invalid"  # type: ignore[return-value]
 
     def json(self) -> dict[str, Any]:
         """Return the body of the error."""
@@ -67,9 +61,14 @@ class HttpProblem(Exception):
 
 def problem_of(error: Exception) -> HttpProblem:
     """Return what a client is told of an error; one that nobody raised on purpose goes to the log."""
-    if isinstance(error, HttpProblem):
-        return error
-    return HttpProblem("invalid", str(error)) if isinstance(error, ConfigError) else unexpected(error)
+    match error:
+        case HttpProblem():
+            return error
+        case ConfigError():
+            return HttpProblem("invalid", str(error))
+        case HaluAgentError():
+            return HttpProblem("deadline" if isinstance(error.__cause__, BudgetExceeded) else "model", str(error))
+    return unexpected(error)
 
 
 def unexpected(error: Exception) -> HttpProblem:

@@ -1,4 +1,4 @@
-"""Who is worked for now, and who waits: first come, first served."""
+"""A queue of requests: first come, first served."""
 
 import asyncio
 import math
@@ -10,8 +10,8 @@ LONGEST = 3600  # seconds that anyone is asked to wait
 RECENT = 0.2  # the weight of the last request in the mean of what requests take
 
 
-class Queue:
-    """`running` requests have their turn at a time, and `waiting` more wait for it."""
+class RequestQueue:
+    """Give `running` requests their turn at a time, and let `waiting` more wait for it."""
 
     def __init__(self, running: int, waiting: int) -> None:
         self._places, self._seats = running, waiting
@@ -20,11 +20,11 @@ class Queue:
         self._seconds = 0.0  # that a request takes, of late
 
     def state(self) -> tuple[int, int]:
-        """How many have their turn, and how many wait."""
+        """Count those that have their turn, and those that wait."""
         return self._running, len(self._waiting)
 
     def join(self) -> "Place":
-        """A place in the queue, which has to be left again. Raises HttpProblem where there is none."""
+        """Return a place in the queue, which has to be left again. Raises HttpProblem where there is none."""
         if self._running < self._places:
             self._running += 1
             return Place(self, None, 0)
@@ -54,9 +54,9 @@ class Queue:
 
 
 class Place:
-    """`before` is how many waited in front of it when it was taken, `waits` whether it has to wait at all."""
+    """A place in the queue: `before` counts those that waited in front of it when it was taken, `waits` says if it has to wait."""
 
-    def __init__(self, queue: Queue, turn: asyncio.Future[None] | None, before: int) -> None:
+    def __init__(self, queue: RequestQueue, turn: asyncio.Future[None] | None, before: int) -> None:
         self._queue, self._turn, self.before = queue, turn, before
         self.waits = turn is not None
         self._left = False

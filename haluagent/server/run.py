@@ -1,4 +1,4 @@
-"""The server as a process: it listens, says so, and stops when it is told to, after what is under way."""
+"""The server as a process: it listens, says so, and finishes what is under way before it stops."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ DEAF = 60_000  # milliseconds after which a connection whose client takes nothin
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which says `said` when it listens, and waits for the work under way before it stops."""
+    """Run uvicorn, say `said` when it listens, and wait for the work under way before it stops."""
 
     def __init__(self, app: FastAPI, settings: ServerSettings, said: str = "") -> None:
         super().__init__(
@@ -51,12 +51,12 @@ class Server(uvicorn.Server):
             print(self._said, file=sys.stderr, flush=True)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal stops it gracefully, a second one at once; neither is passed on, so the process ends with 0."""
+        """Stop gracefully at the first signal, and at once at the second. Neither is passed on, so the process ends with 0."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Nothing new is begun. What is in flight has its time, and is then told that the server stops."""
+        """Begin nothing new. What is in flight has its time, and is then told that the server stops."""
         self._scheduler.stop()
         end = time.monotonic() + self._grace
         while not self._scheduler.empty and time.monotonic() < end and not self.force_exit:
@@ -66,7 +66,7 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there. Raises ConfigError where that cannot be."""
+    """Return a socket that listens there. Raises ConfigError where that is impossible."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(
@@ -90,7 +90,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def open_socket(settings: ServerSettings) -> socket.socket:
-    """The socket of a server's settings. Raises ConfigError where it cannot be had, or would let in anyone."""
+    """Return the socket of a server's settings. Raises ConfigError where it is not available, or would let in anyone."""
     if settings.token is None and not is_loopback(settings.host):
         raise ConfigError(
             f"binding to {settings.host} lets anyone on the network use it: give --token-file FILE (or "
@@ -100,7 +100,7 @@ def open_socket(settings: ServerSettings) -> socket.socket:
 
 
 def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) -> None:
-    """Run the server until a signal ends it. It tells on standard error where it listens, and of each request."""
+    """Run the server until a signal ends it. Standard error says where it listens, and has a line for each request."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
     log = logging.getLogger("haluagent.server")

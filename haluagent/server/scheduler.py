@@ -4,13 +4,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+from starlette.requests import ClientDisconnect
+
 from haluagent.agent import HaluAgent
-from haluagent.detection.limits import BudgetExceeded
-from haluagent.errors import ConfigError, HaluAgentError
 from haluagent.events import Event
-from haluagent.server.engine import Engine
-from haluagent.server.problems import HttpProblem, unexpected
-from haluagent.server.queue import Place, Queue
+from haluagent.server.loader import ModelLoader
+from haluagent.server.problems import HttpProblem
+from haluagent.server.queue import Place, RequestQueue
 from haluagent.server.settings import ServerSettings
 from haluagent.server.watch import Result, Watch
 
@@ -20,17 +20,13 @@ Tell = Callable[[Event], None]
 Run = Callable[[HaluAgent, Tell], Awaitable[Result]]  # the work on a request, which tells of its events
 
 
-class Gone(Exception):
-    """Raised where nobody waits for the answer any more."""
-
-
 class Scheduler:
     """Admits requests to the queue of a server, until it is told to stop."""
 
     def __init__(self, agent: HaluAgent, settings: ServerSettings) -> None:
         self.agent, self.settings = agent, settings
-        self.engine = Engine(agent)
-        self.queue = Queue(settings.running, settings.waiting)
+        self.loader = ModelLoader(agent)
+        self.queue = RequestQueue(settings.running, settings.waiting)
         self.stopping = False
         self._over = asyncio.Event()
         self._in_flight: set[Admitted] = set()
@@ -98,7 +94,11 @@ class Admitted:
         self.scheduler.ended(self)
 
     async def run(self, run: Run, watch: Watch, tell: Tell, gone: Awaitable[object]) -> Result:
-        """Return what the work gives. Raises HttpProblem, and Gone as soon as `gone` is over; no work goes on then."""
+        """Return what the work gives.
+
+        Raises what it raises; ClientDisconnect as soon as `gone` is over, and HttpProblem where the server stops or the time is
+        over. No work goes on then.
+        """
         doing = asyncio.ensure_future(self._do(run, watch, tell))
         leaving, cutting = asyncio.ensure_future(gone), asyncio.ensure_future(self.scheduler.cutting())
         tasks = (doing, leaving, cutting)
@@ -107,7 +107,7 @@ class Admitted:
             if doing.done():
                 return doing.result()
             if leaving.done():
-                raise Gone
+                raise ClientDisconnect
             raise HttpProblem("stopping", "the server is stopping: this request was not finished")
         finally:
             for task in tasks:
@@ -120,20 +120,10 @@ class Admitted:
             await self.place.turn()
             self._began = time.monotonic()
             watch.started()
-            await self.scheduler.engine.loaded()
+            await self.scheduler.loader.loaded()
             result = await self._within_deadline(run, tell)
             seconds = self.worked
             return result
-        except HttpProblem:
-            raise
-        except ConfigError as error:
-            raise HttpProblem("invalid", str(error)) from error
-        except HaluAgentError as error:
-            raise HttpProblem(
-                "deadline" if isinstance(error.__cause__, BudgetExceeded) else "model", str(error)
-            ) from error
-        except Exception as error:
-            raise unexpected(error) from error
         finally:
             self.place.leave(seconds)
 

@@ -1,4 +1,4 @@
-"""How the server is set up: who may ask, how much, and for how long."""
+"""The settings of the server: who may ask, how much, and for how long."""
 
 from pydantic import Field
 
@@ -6,8 +6,10 @@ from haluagent.types import Record
 
 
 class ServerSettings(Record):
-    """`host` and `port` are where it listens. `token` is what a request must bear (None: nothing). `origins` are other sites
-    whose pages may ask from a browser, `hosts` further names that this server is called by.
+    """The settings of a server.
+
+    It listens on `host` and `port`. A request must bear `token` (None: nothing). `origins` are other sites whose pages may ask
+    from a browser, `hosts` further names that this server is called by.
 
     `running` requests are worked on at a time and `waiting` more wait; others are turned away. `body` is in bytes, `text` in
     characters of all texts of a request together, `deadline` in seconds of work on one request, `grace` in seconds that work

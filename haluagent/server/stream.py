@@ -5,11 +5,12 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from haluagent.events import Answered, Event
 from haluagent.server.problems import HttpProblem
-from haluagent.server.scheduler import Gone, Tell
+from haluagent.server.scheduler import Tell
 
 ALIVE = 10.0  # seconds without an event, after which a comment keeps the connection open
 STALLED = 60.0  # seconds after which a client that takes nothing counts as gone
@@ -61,7 +62,7 @@ class StreamReply(StreamingResponse):
         except HttpProblem as problem:
             if not self._answered:
                 self._put("error", json.dumps({"kind": "error"} | problem.json(), ensure_ascii=False))
-        except Gone:
+        except ClientDisconnect:
             pass
         finally:
             self._chunks.put_nowait(None)

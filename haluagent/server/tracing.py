@@ -22,8 +22,10 @@ ERRORS = ("model", "deadline", "stopping", "internal")  # the endings that are n
 
 
 def from_environment(model_name: str) -> "Tracing | None":
-    """Tracing to where OpenTelemetry's variables say (OTEL_EXPORTER_OTLP_ENDPOINT and the others of its SDK); None where they
-    name no endpoint. Raises ConfigError where the extra is missing."""
+    """Return tracing set up by OpenTelemetry's variables (OTEL_EXPORTER_OTLP_ENDPOINT and the others of its SDK).
+
+    None where they name no endpoint. Raises ConfigError where the extra is missing.
+    """
     if not any(os.environ.get(name) for name in ENDPOINTS):
         return None
     try:
@@ -43,7 +45,7 @@ def from_environment(model_name: str) -> "Tracing | None":
 
 
 class Tracing:
-    """A `Watcher` that makes spans with `tracer`."""
+    """Make spans of requests with `tracer` (a `Watcher`)."""
 
     def __init__(self, tracer: "Tracer", model_name: str) -> None:
         self._tracer = tracer
@@ -63,7 +65,10 @@ class Tracing:
 
 
 class Traced:
-    """The spans of one request. A tool call's lasts from its action to its observation; there is one at a time for a sentence."""
+    """Make the spans of one request (a `Watch`).
+
+    The span of a tool call lasts from its action to its observation; a sentence has one at a time.
+    """
 
     def __init__(self, tracer: "Tracer", span: "Span") -> None:
         from opentelemetry.trace import set_span_in_context

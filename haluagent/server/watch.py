@@ -1,4 +1,4 @@
-"""What the server tells of its work: to metrics, to traces."""
+"""The observers of requests: metrics and traces."""
 
 from typing import Literal, Protocol
 
@@ -10,13 +10,13 @@ from haluagent.types import Detection, Record
 
 Job = Literal["detect", "check", "claims", "runs"]
 Result = Detection | Faithfulness | ClaimReport | HallucinationReport
-# done: there is a whole result. Else why there is none: what was given is wrong, the queue is full, the model failed, it took too
-# long (of a detection there is what was found until then), the client went away, the server is stopping, or there is a bug.
+# done: there is a whole result. Otherwise there is none, because the input is wrong, the queue is full, the model failed, it took
+# too long (a detection has what was found until then), the client went away, the server is stopping, or there is a bug.
 Ending = Literal["done", "invalid", "busy", "model", "deadline", "gone", "stopping", "internal"]
 
 
 class Outcome(Record):
-    """How the work on one request ended. `waited` and `worked` are seconds in the queue and after it."""
+    """The end of a request. `waited` and `worked` are seconds in the queue and after it."""
 
     job: Job
     ending: Ending
@@ -26,19 +26,20 @@ class Outcome(Record):
 
 
 class Watch(Protocol):
-    """Follows one request. It must not raise, and must not hold up the event loop."""
+    """Follow one request. It must not raise, and must not hold up the event loop."""
 
     def started(self) -> None:
-        """Its turn in the queue came."""
+        """Note that its turn in the queue came."""
 
     def event(self, event: Event) -> None:
-        """Something happened in a detection."""
+        """Note what happened in a detection."""
 
     def ended(self, outcome: Outcome) -> None:
-        """The last that is heard of it."""
+        """Note how it ended. This is called once, and last."""
 
 
 class Watcher(Protocol):
-    """Gives a watch to each request that is let in. `headers` are those of the request, names in lower case."""
+    """Observe requests. `headers` are those of the request, names in lower case."""
 
-    def watch(self, job: Job, headers: dict[str, str]) -> Watch: ...
+    def watch(self, job: Job, headers: dict[str, str]) -> Watch:
+        """Return what follows this request."""

@@ -1,4 +1,4 @@
-"""Whether the model is there: loaded, or, where it is another server's, answering."""
+"""The state of the model: loaded, or, where it is another server's, answering."""
 
 import asyncio
 import time
@@ -11,8 +11,8 @@ FRESH = 5.0  # seconds that an answer of the endpoint counts
 PATIENCE = 3.0  # seconds it may take
 
 
-class Engine:
-    """The agent's model. It is loaded once, in the background; where that failed, the next request tries again."""
+class ModelLoader:
+    """Load the agent's model once, in the background; where that failed, the next request tries again."""
 
     def __init__(self, agent: HaluAgent) -> None:
         self._agent = agent
@@ -21,7 +21,7 @@ class Engine:
         self._look: asyncio.Task[str | None] | None = None
 
     def load(self) -> "asyncio.Task[None]":
-        """The loading, which begins now where it has not."""
+        """Return the loading, which begins now if it has not."""
         failed = self._loading is not None and self._loading.done() and self._loading.exception() is not None
         if self._loading is None or failed:
             self._loading = asyncio.create_task(self._agent.aprepare())
@@ -38,7 +38,7 @@ class Engine:
             raise HttpProblem("not_ready", f"the model cannot be loaded: {error}") from error
 
     async def lacks(self) -> str | None:
-        """Why no request could be answered now; None where one could."""
+        """Return why no request could be answered now; None where one could."""
         if self._loading is None or not self._loading.done():
             return "the model is being loaded"
         if (error := self._loading.exception()) is not None:
