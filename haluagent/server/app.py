@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -18,7 +17,7 @@ from haluagent.server import jobs, openapi, page, tracing
 from haluagent.server.log import RequestLog
 from haluagent.server.metrics import Metrics
 from haluagent.server.openapi import ServerStatus, ToolEntry, ToolList, errors
-from haluagent.server.problems import STATUS, HttpProblem, Type
+from haluagent.server.problems import HttpProblem, Type
 from haluagent.server.scheduler import Scheduler
 from haluagent.server.security import SiteCheck, TokenCheck
 from haluagent.server.settings import ServerSettings
@@ -66,15 +65,26 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.path_format.strip("/").replace("/", "_").removesuffix(".json"),
         responses=errors("forbidden", "internal"),
+        # FastAPI's own telemetry would hold texts of requests.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.scheduler, app.state.watchers = scheduler, watchers
     app.include_router(jobs.router)
 
+    _add_reports(app, scheduler, next((watcher for watcher in watchers if isinstance(watcher, Metrics)), None))
+    page.add_to(app)
+    for route in app.routes:
+        if isinstance(route, APIRoute) and route.methods == {"GET"}:
+            route.methods = {"GET", "HEAD"}
+    return app
+
+
+def _add_reports(app: FastAPI, scheduler: Scheduler, metrics: Metrics | None) -> None:
+    """Add what the server says of itself."""
     known = ToolList(
         tools=[
             ToolEntry(name=tool.name, description=dict(tool.description), parameters=tool.schema())
-            for tool in agent.registry
+            for tool in scheduler.agent.registry
         ]
     )
 
@@ -93,10 +103,9 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
             raise HttpProblem("stopping", "the server is stopping")
         if lacks is not None:
             # Anybody may ask, so where a token keeps strangers out they are not told of the endpoint.
-            raise HttpProblem("not_ready", lacks if settings.token is None else "the model does not answer")
+            raise HttpProblem("not_ready", lacks if scheduler.settings.token is None else "the model does not answer")
         return ServerStatus(status="ready")
 
-    metrics = next((watcher for watcher in watchers if isinstance(watcher, Metrics)), None)
     if metrics is not None:
         metrics.follow_queue(scheduler.queue.state)
 
@@ -111,20 +120,15 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
 
     @app.get("/openapi.json", summary="This document")
     async def openapi_json() -> dict[str, Any]:
-        return app.openapi()
+        return document
 
-    page.add_to(app)
-    made = openapi.document(app, settings)
-    app.openapi = lambda: made  # type: ignore[method-assign]
-    for route in app.routes:
-        if isinstance(route, APIRoute) and route.methods == {"GET"}:
-            route.methods = {"GET", "HEAD"}
-    return app
+    document = openapi.document(app, scheduler.settings)
+    app.openapi = lambda: document  # type: ignore[method-assign]
 
 
 async def _http_error(request: Request, error: Any) -> Response:
-    type = _TYPES.get(error.status_code, "invalid")
-    return HttpProblem(type, HTTPStatus(STATUS[type]).phrase, error.headers).response()
+    problem = HttpProblem(_TYPES.get(error.status_code, "invalid"), error.detail, error.headers)
+    return problem.response()
 
 
 async def _problem(request: Request, problem: Any) -> Response:

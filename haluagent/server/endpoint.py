@@ -16,7 +16,7 @@ from starlette.types import Receive
 
 from haluagent.events import Event
 from haluagent.server.bodies import read
-from haluagent.server.problems import STATUS, HttpProblem, problem_of, unexpected
+from haluagent.server.problems import HttpProblem, problem_of, unexpected
 from haluagent.server.scheduler import Admitted, Run, Scheduler, Tell
 from haluagent.server.stream import StreamReply, wants_events
 from haluagent.server.watch import Ending, Job, Outcome, Result, Watch, Watcher
@@ -123,7 +123,7 @@ class JobRequest(Request):
             written = text(result)
             stop = result.stop if isinstance(result, Detection) else "answer"
             ending = "model" if stop == "error" else "deadline" if stop == "budget" and self.admitted.late else "done"
-            return STATUS["model"] if stop == "error" else 200, written
+            return 502 if stop == "error" else 200, written
         except ClientDisconnect:
             ending = "gone"
             raise

@@ -11,27 +11,12 @@ from haluagent.checks.claims.records import Relation, Verdict
 from haluagent.checks.faithfulness.records import Faithfulness, Score
 from haluagent.events import Event
 from haluagent.server.bodies import ClaimObject
-from haluagent.server.problems import STATUS, Type
+from haluagent.server.problems import ERRORS, Type
 from haluagent.server.settings import ServerSettings
 from haluagent.types import Language, Record
 
 Responses = dict[int | str, dict[str, Any]]
 
-MEANINGS: dict[Type, str] = {
-    "invalid": "What was given cannot be checked. The message says what to change.",
-    "unauthorized": "The server wants a token, and the request has none or a wrong one.",
-    "forbidden": "The request comes from another site's page, or calls the server by a name that it does not know.",
-    "not_found": "There is nothing at this path.",
-    "method": "This path is asked with another method.",
-    "too_large": "The body, or its texts, are longer than the server takes.",
-    "media_type": "The body is not sent as application/json.",
-    "busy": "As many requests as the server takes are running and waiting. `Retry-After` says when to ask again.",
-    "internal": "A bug of the server. Its log has more.",
-    "model": "The language model did not answer.",
-    "stopping": "The server is being stopped.",
-    "not_ready": "The model is not loaded yet, or its endpoint does not answer.",
-    "deadline": "The work took longer than the server allows, and there is nothing to show of it.",
-}
 HEADERS: dict[int, dict[str, Any]] = {
     401: {"WWW-Authenticate": {"description": "`Bearer`", "schema": {"type": "string"}}},
     429: {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer", "minimum": 1}}},
@@ -117,11 +102,11 @@ def errors(*types: Type) -> Responses:
     """Return the answers with these errors, by status. Some share one."""
     answers: Responses = {}
     for type in types:
-        status = STATUS[type]
+        status, meaning = ERRORS[type]
         answer = answers.setdefault(
             status, {"model": ErrorAnswer, "description": "", "headers": HEADERS.get(status, {})}
         )
-        answer["description"] = f"{answer['description']} `{type}`: {MEANINGS[type]}".strip()
+        answer["description"] = f"{answer['description']} `{type}`: {meaning}".strip()
     return answers
 
 

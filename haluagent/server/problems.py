@@ -16,21 +16,27 @@ Type = Literal[
     "invalid", "unauthorized", "forbidden", "not_found", "method", "too_large", "media_type", "busy", "internal", "model",
     "stopping", "not_ready", "deadline",
 ]  # fmt: skip
-STATUS: dict[Type, int] = {
-    "invalid": 400,
-    "unauthorized": 401,
-    "forbidden": 403,
-    "not_found": 404,
-    "method": 405,
-    "too_large": 413,
-    "media_type": 415,
-    "busy": 429,
-    "internal": 500,
-    "model": 502,
-    "stopping": 503,
-    "not_ready": 503,
-    "deadline": 504,
-}
+ERRORS: dict[Type, tuple[int, str]] = {
+    "invalid": (400, "What was given cannot be checked. The message says what to change."),
+    "unauthorized": (401, "The server wants a token, and the request has none or a wrong one."),
+    "forbidden": (
+        403,
+        "The request comes from another site's page, or calls the server by a name that it does not know.",
+    ),
+    "not_found": (404, "There is nothing at this path."),
+    "method": (405, "This path is asked with another method."),
+    "too_large": (413, "The body, or its texts, are longer than the server takes."),
+    "media_type": (415, "The body is not sent as application/json."),
+    "busy": (
+        429,
+        "As many requests as the server takes are running and waiting. `Retry-After` says when to ask again.",
+    ),
+    "internal": (500, "A bug of the server. Its log has more."),
+    "model": (502, "The language model did not answer."),
+    "stopping": (503, "The server is being stopped."),
+    "not_ready": (503, "The model is not loaded yet, or its endpoint does not answer."),
+    "deadline": (504, "The work took longer than the server allows, and there is nothing to show of it."),
+}  # each type with its status, and what it means
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +48,10 @@ class HttpProblem(Exception):
         super().__init__(message)
         self.type: Type = type
         self.headers = dict(headers or {})
+
+    @property
+    def status(self) -> int:
+        return ERRORS[self.type][0]
 
     @property
     def ending(self) -> Ending:
@@ -56,7 +66,7 @@ class HttpProblem(Exception):
     def response(self) -> Response:
         """Return the error as a response."""
         text = json.dumps(self.json(), ensure_ascii=False)
-        return Response(text, STATUS[self.type], self.headers, media_type="application/json")
+        return Response(text, self.status, self.headers, media_type="application/json")
 
 
 def problem_of(error: Exception) -> HttpProblem:
