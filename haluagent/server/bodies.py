@@ -25,8 +25,8 @@ _LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language
 _QUESTION: Any = Field(default="", description="a text: what was asked")
 
 
-class Body(Record):
-    """Fields that have to be of the right type as they stand, and an error that names the one that is wrong."""
+class StrictBody(Record):
+    """A body whose fields have the right types as they are sent. A ConfigError names the first that does not."""
 
     model_config = ConfigDict(strict=True)
 
@@ -39,7 +39,7 @@ class Body(Record):
             raise ConfigError(_line(cls, error)) from None
 
 
-class DetectBody(Body):
+class DetectBody(StrictBody):
     """A response with the question it answers, and what it may be checked against."""
 
     question: Text = Field(description="a text that is not blank: what was asked")
@@ -53,7 +53,7 @@ def _only(name: str, other: str) -> dict[str, Any]:
     return {"required": [name], "properties": {name: {"type": ["string", "array"]}, other: {"type": "null"}}}
 
 
-class CheckBody(Body):
+class CheckBody(StrictBody):
     """An answer and the documents that it should rest on: `documents` or `document`."""
 
     model_config = ConfigDict(
@@ -76,7 +76,7 @@ class CheckBody(Body):
 
 
 class ClaimObject(Record):
-    """A claim as RefChecker's classes write it, with fields of theirs that are not read."""
+    """A claim as RefChecker's classes write it; their other fields are not read."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -89,8 +89,8 @@ _CLAIMS: Any = Field(
 )
 
 
-class ClaimsBody(Body):
-    """An item of RefChecker's files, and how its claims are checked. `id` is handed through."""
+class ClaimsBody(StrictBody):
+    """An item of RefChecker's files, and how its claims are checked. `id` is passed through."""
 
     response: Text = Field(description="a text that is not blank: its claims are checked")
     question: str | None = _QUESTION
@@ -107,8 +107,8 @@ class ClaimsBody(Body):
     language: Choice = _LANGUAGE
 
 
-class RunOptions(Body):
-    """How a run is judged; what is left out is as its task has it."""
+class RunOptions(StrictBody):
+    """The options of judging a run. What is left out has the value of the run's task."""
 
     source: Source = Field(default="haluagent", description="the form that the run has: " + ", ".join(get_args(Source)))
     emit: float | None = Field(
@@ -127,11 +127,11 @@ class RunOptions(Body):
 
 
 class RunBody(RunOptions, AgentRun):
-    """A recorded run, and how it is judged."""
+    """A recorded run, and the options of judging it."""
 
 
 class ConvertedRunBody(RunOptions):
-    """A run as another library kept it, which `source` names, and how it is judged."""
+    """A run as the library named by `source` kept it, and the options of judging it."""
 
     source: Source
     messages: list[Any] | None = Field(default=None, description="a list of messages or spans")
@@ -144,12 +144,12 @@ class ConvertedRunBody(RunOptions):
 
 
 class DetectionRunBody(RunOptions, Detection):
-    """A report of `/v1/detect`, whose own steps are the run, and how it is judged."""
+    """A report of `/v1/detect`, whose own steps are the run, and the options of judging it."""
 
     source: Literal["detection"]
 
 
-# Which of the three it is depends on `source`, and a run is read as its files are.
+# `source` says which of the three it is. A run is read by the code that reads its files, whose errors name the place.
 AnyRun = Annotated[
     dict[str, Any],
     PlainValidator(lambda data: data, json_schema_input_type=RunBody | ConvertedRunBody | DetectionRunBody),

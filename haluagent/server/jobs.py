@@ -43,7 +43,7 @@ async def detect(
     body: Annotated[DetectBody, _example(question="What is 12 times 12?", response="12 times 12 is 146.")],
     request: JobRequest,
 ) -> Response:
-    """What `haluagent detect` does. A detection whose model failed is a 502 with what was found until then.
+    """Do what `haluagent detect` does. A detection whose model failed is a 502 with what was found until then.
 
     One that reached the deadline is a 200: what was found until then, with `budget` as its `stop`.
     """
@@ -68,7 +68,7 @@ async def check(
     )],
     request: JobRequest,
 ) -> Response:  # fmt: skip
-    """What `haluagent check` does: PASS where the answer says nothing beyond the documents and nothing against them."""
+    """Do what `haluagent check` does: PASS where the answer says nothing beyond the documents and nothing against them."""
     documents = body.document if body.documents is None else body.documents
     assert documents is not None
 
@@ -88,7 +88,7 @@ async def claims(
     )],
     request: JobRequest,
 ) -> Response:  # fmt: skip
-    """What `haluagent claims extract-check` does with an item of RefChecker's file."""
+    """Do what `haluagent claims extract-check` does with an item of RefChecker's file."""
     options = ("format", "aggregator", "checker", "tools", "language")
     fields = {name: value for name, value in request.data.items() if name not in options}
     item = await request.aside(file.parse, fields, 1)
@@ -114,7 +114,7 @@ async def runs(
     ],
     request: JobRequest,
 ) -> Response:
-    """What `haluagent runs check` does: may the answer of the run go out?"""
+    """Do what `haluagent runs check` does: may the answer of the run go out?"""
     options, agent_run = await request.aside(_run, body)
     wanted = options.model_dump(include={"emit", "revise", "block", "base_rate"}, exclude_none=True)
     settings = GateSettings.model_validate(GateSettings.for_task(agent_run.task).model_dump() | wanted)

@@ -1,4 +1,4 @@
-"""The OpenAPI document, as far as FastAPI does not make it of the endpoints: the errors, and records that are only written."""
+"""The parts of the OpenAPI document that FastAPI does not derive from the endpoints: errors, answers and events."""
 
 from typing import Any, Literal
 
@@ -99,7 +99,7 @@ class ErrorEvent(Record):
 
 
 def errors(*types: Type) -> Responses:
-    """Return the answers with these errors, by status. Some share one."""
+    """Return the responses with these errors, by status. Some share one."""
     answers: Responses = {}
     for type in types:
         status, meaning = ERRORS[type]

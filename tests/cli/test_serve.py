@@ -49,13 +49,19 @@ def test_what_is_refused_with_a_line(
         assert f"cannot listen on 127.0.0.1 port {port}" in refused(capsys, "--port", port)
 
 
-def test_without_the_extra(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", ["uvicorn", "fastapi"])
+def test_without_the_extra(missing: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     import haluagent.server.run
 
     monkeypatch.delitem(sys.modules, "haluagent.server.run")
     monkeypatch.delattr(haluagent.server, "run")
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert 'uvicorn: pip install "haluagent[server]"' in refused(capsys, "--host", "0.0.0.0")
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert f'{missing}: pip install "haluagent[server]"' in refused(capsys, "--host", "0.0.0.0")
+
+
+def test_the_package_and_its_command_load_no_server() -> None:
+    code = "import sys, haluagent, haluagent.cli.main; sys.exit(bool({'fastapi', 'starlette', 'uvicorn'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

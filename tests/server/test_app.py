@@ -114,6 +114,9 @@ def test_what_is_known_of_the_server(url: str) -> None:
     tools = {tool["name"]: tool for tool in http.get(url + "/v1/tools").json()["tools"]}
     assert set(tools["calculator"]["description"]) == {"en", "zh"}
     assert "sentence" in tools["calculator"]["parameters"]["properties"]
+    for path in ("/", "/healthz", "/readyz", "/metrics", "/v1/tools", "/openapi.json"):
+        asked = http.head(url + path)
+        assert asked.status_code == 200 and not asked.content
     missing = http.get(url + "/nothing")
     assert missing.status_code == 404 and missing.json()["error"]["type"] == "not_found"
     wrong = http.get(url + "/v1/detect")
