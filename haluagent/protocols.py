@@ -118,6 +118,15 @@ class Reseedable(Protocol):
 
 
 @runtime_checkable
+class Adapted(Protocol):
+    """A model with an adapter that can be left out."""
+
+    def base_model(self) -> Model:
+        """Return the model without its adapter."""
+        ...
+
+
+@runtime_checkable
 class Closable(Protocol):
     """A part with connections or processes of its own."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from haluagent.errors import ConfigError
-from haluagent.models.calibration import taught_of
+from haluagent.models.calibration import fine_tuned_tools_of
 from haluagent.prompts import render
 from haluagent.protocols import Message, Model
 from haluagent.text.windows import clip
@@ -95,7 +95,7 @@ def make_task(
     """
     tools = list(registry)
     shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
-    known = frozenset() if single_transcript else taught_of(model)
+    known = frozenset() if single_transcript else fine_tuned_tools_of(model)
     demos = [demo for tool in shown if tool.name not in known for demo in tool.demos if demo.language == language]
     system = render("system", language, tools=tools, demos=demos)
     asked = model.count_tokens(question)

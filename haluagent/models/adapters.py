@@ -56,7 +56,7 @@ class Adapter:
         return self.card.calibration if self.card else EMBEDDED
 
     @property
-    def taught(self) -> frozenset[str]:
+    def fine_tuned_tools(self) -> frozenset[str]:
         """Return the names of the tools that the model was fine-tuned on."""
         return frozenset(self.card.tools) if self.card else frozenset()
 

@@ -4,7 +4,7 @@ A model carries its own as the attribute `calibration`. For one without, `EMBEDD
 embedded model without an adapter. `docs/calibration.md` says how to fit them, for this or another model.
 """
 
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 
 from pydantic import Field, model_validator
 
@@ -136,7 +136,7 @@ EMBEDDED = Calibration.model_validate({})
 
 # For a model fine-tuned on every judgement: its log-odds are used unchanged, and answers are put as answers. Also for a
 # teacher that is always sure, and as the start when fitting the calibration of a new adapter.
-TAUGHT = Calibration.model_validate(
+IDENTITY = Calibration.model_validate(
     {
         "match": {key: {"lean": 0.0, "slope": 1.0} for key in sorted(_KEYS["match"])},
         "mentions": dict.fromkeys(sorted(_KEYS["mentions"]), 0.0),
@@ -146,13 +146,26 @@ TAUGHT = Calibration.model_validate(
 )
 
 
+@runtime_checkable
+class Calibrated(Protocol):
+    """A model that carries a calibration of its own; None where nothing was fitted to it."""
+
+    calibration: Calibration | None
+
+
+@runtime_checkable
+class FineTuned(Protocol):
+    """A model that was fine-tuned on tools, by their names."""
+
+    fine_tuned_tools: frozenset[str]
+
+
 def calibration_of(model: object) -> Calibration:
     """Return a model's calibration: its own, or that of the embedded model."""
-    own: Calibration | None = getattr(model, "calibration", None)
+    own = model.calibration if isinstance(model, Calibrated) else None
     return own or EMBEDDED
 
 
-def taught_of(model: object) -> frozenset[str]:
+def fine_tuned_tools_of(model: object) -> frozenset[str]:
     """Return the names of the tools that a model was fine-tuned on; empty for a base model."""
-    own: frozenset[str] = getattr(model, "taught", frozenset())
-    return own
+    return model.fine_tuned_tools if isinstance(model, FineTuned) else frozenset()

@@ -31,7 +31,7 @@ class OpenAIModel:
     `context` is in tokens, `timeout` in seconds per try. `attempts` counts the first try. At most `concurrency`
     requests run at a time. `samples_per_request` is how many samples the server takes in one request (None: any
     number). `tokenizer` counts tokens; without one they are estimated. `seed` is the same for every request, so that a
-    run can be repeated. `calibration` and `taught`, the names of the tools the model was fine-tuned on, come from its
+    run can be repeated. `calibration` and `fine_tuned_tools`, the names of the tools the model was fine-tuned on, come from its
     adapter's card.
     """
 
@@ -50,7 +50,7 @@ class OpenAIModel:
         attempts: int = 5,
         concurrency: int = 8,
         calibration: Calibration = EMBEDDED,
-        taught: frozenset[str] = frozenset(),
+        fine_tuned_tools: frozenset[str] = frozenset(),
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class OpenAIModel:
         self.concurrency = concurrency
         self.api_key = api_key
         self.calibration = calibration
-        self.taught = taught
+        self.fine_tuned_tools = fine_tuned_tools
         self._endpoint = Endpoint(
             base_url, api_key=api_key, timeout=timeout, attempts=attempts, concurrency=concurrency, sleep=sleep
         )

@@ -40,12 +40,12 @@ def resolve(
     from haluagent.models.client import OpenAIModel
 
     options = {name: value for name in ("concurrency", "timeout") if (value := getattr(file, name)) is not None}
-    options |= _taught(adapter)
+    options |= _of_adapter(adapter)
     api_key = api_key or os.environ.get("HALUAGENT_API_KEY") or file.api_key
     return OpenAIModel.connect(base_url, model, api_key=api_key, dialect=file.dialect, context=file.context, **options)
 
 
-def _taught(adapter: str | Path | None) -> dict[str, Any]:
+def _of_adapter(adapter: str | Path | None) -> dict[str, Any]:
     """Return a served model's options from the card of its adapter; empty without one. Raise `ConfigError`."""
     if adapter in (None, "auto", "none"):
         return {}
@@ -55,7 +55,7 @@ def _taught(adapter: str | Path | None) -> dict[str, Any]:
     if path.suffix != ".json":
         raise ConfigError(f"{path} is no card: the adapter of a served model is named by its card (.json), or by none")
     card = read_card(path)
-    return {"calibration": card.calibration, "taught": frozenset(card.tools)}
+    return {"calibration": card.calibration, "fine_tuned_tools": frozenset(card.tools)}
 
 
 def _embedded(model: str | None, file: Settings, adapter: str | Path | None) -> Model:

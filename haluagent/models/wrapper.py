@@ -1,6 +1,6 @@
 """The common part of models that wrap another model: they report its properties as their own."""
 
-from haluagent.models.calibration import calibration_of, taught_of
+from haluagent.models.calibration import calibration_of, fine_tuned_tools_of
 from haluagent.protocols import Model
 
 
@@ -12,7 +12,7 @@ class ModelWrapper:
         self.name = model.name
         self.context = model.context
         self.calibration = calibration_of(model)
-        self.taught = taught_of(model)
+        self.fine_tuned_tools = fine_tuned_tools_of(model)
 
     def count_tokens(self, text: str) -> int:
         return self._model.count_tokens(text)

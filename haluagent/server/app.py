@@ -132,4 +132,5 @@ async def _http_error(request: Request, error: Any) -> Response:
 
 
 async def _problem(request: Request, problem: Any) -> Response:
-    return problem.response()
+    answer: Response = problem.response()
+    return answer

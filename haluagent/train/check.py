@@ -23,9 +23,9 @@ class Answers:
     adapter."""
 
     plain: tuple[int, ...]
-    taught: tuple[int, ...]
+    tuned: tuple[int, ...]
     engine_plain: tuple[int, ...]
-    engine_taught: tuple[int, ...]
+    engine_tuned: tuple[int, ...]
 
 
 def check(
@@ -36,33 +36,33 @@ def check(
     different models are compared."""
     require_extra()
     tokenizer = load_tokenizer(base)
-    plain, taught = _transformers(base, peft, tokenizer, conversations, tokens)
+    plain, tuned = _transformers(base, peft, tokenizer, conversations, tokens)
     engine_plain = asyncio.run(_engine(weights, None, tokenizer, conversations, tokens))
-    engine_taught = asyncio.run(_engine(weights, gguf, tokenizer, conversations, tokens))
-    return [Answers(*four) for four in zip(plain, taught, engine_plain, engine_taught, strict=True)]
+    engine_tuned = asyncio.run(_engine(weights, gguf, tokenizer, conversations, tokens))
+    return [Answers(*four) for four in zip(plain, tuned, engine_plain, engine_tuned, strict=True)]
 
 
 def judge(answers: Sequence[Answers]) -> str:
     """Return lines on how many answers are the same and where the others diverge. Raises HaluAgentError if the adapter
     has no effect in the engine, has a different effect there than in transformers, or changes nothing in either."""
-    changed = [answer for answer in answers if answer.plain != answer.taught]
+    changed = [answer for answer in answers if answer.plain != answer.tuned]
     if not changed:
         raise HaluAgentError("the adapter changes none of these answers, so nothing was checked: give other --prompts")
-    if all(answer.engine_taught == answer.engine_plain for answer in changed):
+    if all(answer.engine_tuned == answer.engine_plain for answer in changed):
         raise HaluAgentError("the GGUF adapter is without effect: the engine says what it says without it")
-    as_tuned = sum(common(answer.engine_taught, answer.taught) for answer in changed)
-    as_base = sum(common(answer.engine_taught, answer.plain) for answer in changed)
+    as_tuned = sum(common(answer.engine_tuned, answer.tuned) for answer in changed)
+    as_base = sum(common(answer.engine_tuned, answer.plain) for answer in changed)
     if as_tuned <= as_base:
         raise HaluAgentError(
             f"the GGUF adapter has another effect: the engine shares {as_tuned} tokens with the fine-tuned model and "
             f"{as_base} with the base model"
         )
-    same = sum(answer.engine_taught == answer.taught for answer in answers)
+    same = sum(answer.engine_tuned == answer.tuned for answer in answers)
     lines = [f"{same} of {len(answers)} answers are the same; {len(changed)} are changed by the adapter"]
     for number, answer in enumerate(answers, start=1):
-        if answer.engine_taught != answer.taught:
-            place = common(answer.engine_taught, answer.taught)
-            longest = max(len(answer.engine_taught), len(answer.taught))
+        if answer.engine_tuned != answer.tuned:
+            place = common(answer.engine_tuned, answer.tuned)
+            longest = max(len(answer.engine_tuned), len(answer.tuned))
             plain = common(answer.engine_plain, answer.plain)
             lines.append(f"answer {number} parts at token {place} of {longest} (without the adapter at {plain})")
     return "\n".join(lines)

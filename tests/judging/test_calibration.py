@@ -21,14 +21,22 @@ from haluagent.judging.probabilities import (
     judgement,
     log_odds,
 )
-from haluagent.models.calibration import EMBEDDED, TAUGHT, Calibration, MatchCurve, Wording, calibration_of, taught_of
+from haluagent.models.calibration import (
+    EMBEDDED,
+    IDENTITY,
+    Calibration,
+    MatchCurve,
+    Wording,
+    calibration_of,
+    fine_tuned_tools_of,
+)
 from haluagent.types import Language
 
 CURVES = list(EMBEDDED.match.values())
 ODDS = st.floats(-1e6, 1e6)
 
 
-@pytest.mark.parametrize("calibration", [EMBEDDED, TAUGHT])
+@pytest.mark.parametrize("calibration", [EMBEDDED, IDENTITY])
 def test_every_wording_and_language_has_a_curve(calibration: Calibration) -> None:
     for wording, language in product(get_args(Wording), get_args(Language)):
         curve = calibration.curve(wording, language)
@@ -139,7 +147,7 @@ def test_the_embedded_model_has_the_constants_it_was_measured_with() -> None:
     assert EMBEDDED.answer_asked_as == {"en": "statement", "zh": "answer"}
 
 
-@pytest.mark.parametrize("calibration", [EMBEDDED, TAUGHT])
+@pytest.mark.parametrize("calibration", [EMBEDDED, IDENTITY])
 def test_json_and_back_is_the_same(calibration: Calibration) -> None:
     assert Calibration.model_validate_json(calibration.model_dump_json()) == calibration
 
@@ -165,8 +173,8 @@ def test_a_mistake_is_refused(given: dict[str, Any], complaint: str) -> None:
 
 
 def test_a_model_that_says_nothing_is_read_as_the_embedded_one() -> None:
-    assert calibration_of(object()) is EMBEDDED and taught_of(object()) == frozenset()
+    assert calibration_of(object()) is EMBEDDED and fine_tuned_tools_of(object()) == frozenset()
     assert calibration_of(SimpleNamespace(calibration=None)) is EMBEDDED
-    model = SimpleNamespace(name="m", context=1, calibration=TAUGHT, taught=frozenset({"match"}))
+    model = SimpleNamespace(name="m", context=1, calibration=IDENTITY, fine_tuned_tools=frozenset({"match"}))
     meter = Meter(model, Budget(Limits()))  # type: ignore[arg-type]
-    assert calibration_of(meter) is TAUGHT and taught_of(meter) == {"match"}
+    assert calibration_of(meter) is IDENTITY and fine_tuned_tools_of(meter) == {"match"}

@@ -57,14 +57,14 @@ def offered(messages: list[Message]) -> list[str]:
 @pytest.mark.engine
 def test_the_default_model_is_taught(engine_model: Any) -> None:
     assert engine_model.name.endswith("+haluagent-2")
-    assert {"calculator", "match", "web_search"} <= engine_model.taught
+    assert {"calculator", "match", "web_search"} <= engine_model.fine_tuned_tools
 
 
 @pytest.mark.engine
 def test_turns_need_no_grammar_to_be_calls(scripted: Any, empty_search: Any, engine_model: Any) -> None:
     """The base model without examples writes prose here; what was taught is a thought and a call of a tool that is offered."""
     recorder = scripted(lambda messages: "ACTION: get_answer()", choose=0.5)
-    recorder.taught = engine_model.taught
+    recorder.fine_tuned_tools = engine_model.fine_tuned_tools
     conversations = openings(recorder, empty_search)
 
     async def turns(model: Any, most: int) -> list[str]:
@@ -77,7 +77,7 @@ def test_turns_need_no_grammar_to_be_calls(scripted: Any, empty_search: Any, eng
     for text, messages in zip(taught, conversations, strict=True):
         assert turn_format.parse(text).call.name in offered(messages), "\n".join([messages[-1]["content"], text])
         assert text.count("\n") == 1
-    base = asyncio.run(turns(engine_model.untaught(), 3))  # they are long
+    base = asyncio.run(turns(engine_model.base_model(), 3))  # they are long
     assert sum(one != other for one, other in zip(taught, base, strict=False)) > 1
     assert sum(map(len, taught[:3])) < sum(map(len, base))
 

@@ -15,7 +15,7 @@ from haluagent.cli.model import app
 from haluagent.errors import ConfigError
 from haluagent.models import adapters
 from haluagent.models.adapters import load, shipped
-from haluagent.models.calibration import EMBEDDED, TAUGHT
+from haluagent.models.calibration import EMBEDDED, IDENTITY
 from haluagent.models.engines import llama_cpp
 from haluagent.models.engines.embedded import EmbeddedModel
 from haluagent.models.resolution import resolve
@@ -47,7 +47,7 @@ def make(tmp_path: Path) -> Make:
         card = {
             "name": "haluagent-2", "version": "1", "base": catalogue.DEFAULT, "file": "haluagent-2.gguf", "rank": 16,
             "sha256": hashlib.sha256(DATA).hexdigest(), "bytes": len(DATA), "tools": ["match", "calculator"],
-            "calibration": TAUGHT.model_dump(), "licence": "Apache-2.0", "data_sources": ["CMRC 2018 (CC BY-SA 4.0)"],
+            "calibration": IDENTITY.model_dump(), "licence": "Apache-2.0", "data_sources": ["CMRC 2018 (CC BY-SA 4.0)"],
         }  # fmt: skip
         (place / "haluagent-2.gguf").write_bytes(data)
         file = place / "haluagent-2.json"
@@ -64,7 +64,11 @@ def test_a_card_says_what_its_adapter_is(make: Make) -> None:
     card = make()
     for path in (card, card.with_suffix(".gguf")):
         found = load(path)
-        assert (found.name, found.taught, found.calibration) == ("haluagent-2", {"match", "calculator"}, TAUGHT)
+        assert (found.name, found.fine_tuned_tools, found.calibration) == (
+            "haluagent-2",
+            {"match", "calculator"},
+            IDENTITY,
+        )
         assert found.checked() == card.with_suffix(".gguf").resolve()
 
 
@@ -74,7 +78,12 @@ def test_a_gguf_file_without_a_card_is_used_as_it_is_and_says_so(
     file = tmp_path / "plain.gguf"
     file.write_bytes(DATA)
     found = load(file)
-    assert (found.name, found.taught, found.calibration, found.checked()) == ("plain", frozenset(), EMBEDDED, file)
+    assert (found.name, found.fine_tuned_tools, found.calibration, found.checked()) == (
+        "plain",
+        frozenset(),
+        EMBEDDED,
+        file,
+    )
     assert len(caplog.messages) == 1 and "plain.json" in caplog.messages[0] and "\n" not in caplog.messages[0]
 
 
@@ -135,16 +144,16 @@ def test_a_file_is_hashed_once(make: Make, monkeypatch: pytest.MonkeyPatch) -> N
 def test_without_an_adapter_in_the_package_nothing_changes() -> None:
     model = EmbeddedModel()
     assert shipped(catalogue.DEFAULT) is None
-    assert (model.name, model.calibration, model.taught) == (catalogue.DEFAULT, EMBEDDED, frozenset())
+    assert (model.name, model.calibration, model.fine_tuned_tools) == (catalogue.DEFAULT, EMBEDDED, frozenset())
 
 
 def test_the_adapter_of_the_package_is_on_for_its_weights_only(make: Make) -> None:
     make("shipped")
     model = EmbeddedModel()
     assert (model.name, model.weights) == (f"{catalogue.DEFAULT}+haluagent-2", catalogue.DEFAULT)
-    assert (model.calibration, model.taught) == (TAUGHT, {"match", "calculator"})
+    assert (model.calibration, model.fine_tuned_tools) == (IDENTITY, {"match", "calculator"})
     for other in (EmbeddedModel(adapter=None), EmbeddedModel(lora=Path("some.gguf"))):
-        assert (other.name, other.calibration, other.taught) == (catalogue.DEFAULT, EMBEDDED, frozenset())
+        assert (other.name, other.calibration, other.fine_tuned_tools) == (catalogue.DEFAULT, EMBEDDED, frozenset())
     assert EmbeddedModel("smollm2-135m-instruct-q4_1").name == "smollm2-135m-instruct-q4_1"
 
 
@@ -217,9 +226,9 @@ def test_a_served_model_is_read_with_the_card_of_its_adapter(make: Make, endpoin
     card = make()
     card.with_suffix(".gguf").unlink()  # nothing is loaded
     plain = resolve(base_url=endpoint.base_url)
-    assert (plain.calibration, plain.taught) == (EMBEDDED, frozenset())  # type: ignore[attr-defined]
+    assert (plain.calibration, plain.fine_tuned_tools) == (EMBEDDED, frozenset())  # type: ignore[attr-defined]
     taught = resolve(base_url=endpoint.base_url, adapter=card)
-    assert (taught.calibration, taught.taught) == (TAUGHT, {"match", "calculator"})  # type: ignore[attr-defined]
+    assert (taught.calibration, taught.fine_tuned_tools) == (IDENTITY, {"match", "calculator"})  # type: ignore[attr-defined]
     assert taught.name == plain.name == "scripted"
     with pytest.raises(ConfigError, match="named by its card"):
         resolve(base_url=endpoint.base_url, adapter="some.gguf")

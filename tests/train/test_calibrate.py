@@ -17,7 +17,7 @@ from haluagent.cli.main import app
 from haluagent.corpora.pairs import Pair
 from haluagent.errors import ConfigError
 from haluagent.judging.probabilities import AGREEMENT_TURNS
-from haluagent.models.calibration import EMBEDDED, TAUGHT, Calibration, Wording
+from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration, Wording
 from haluagent.protocols import Message
 from haluagent.train.calibration import calibrate
 from haluagent.train.calibration.curve_report import report
@@ -136,7 +136,7 @@ def test_the_figures_of_probabilities() -> None:
 # The curves of the package ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("calibration", [EMBEDDED, TAUGHT])
+@pytest.mark.parametrize("calibration", [EMBEDDED, IDENTITY])
 @pytest.mark.parametrize("language", get_args(Language))
 @pytest.mark.parametrize("use", get_args(Wording))
 def test_the_present_curve_is_that_of_the_tool(use: Wording, language: Language, calibration: Calibration) -> None:
@@ -169,7 +169,7 @@ def printed(text: str) -> Calibration:
     return Calibration.model_validate(found["calibration"])
 
 
-@pytest.mark.parametrize("before", [EMBEDDED, TAUGHT])
+@pytest.mark.parametrize("before", [EMBEDDED, IDENTITY])
 def test_the_printed_constants_are_those_of_a_card(before: Calibration) -> None:
     rows = simulated("answer", Curve(0.5, 10.0, agreement=3.0), 400, seed=5)
     found = printed(report(rows, before))
@@ -322,7 +322,7 @@ def test_a_model_with_an_adapter_is_judged_as_it_is_in_a_detection(scripted: Any
     claims: dict[bool, list[str]] = {}
     for taught in (False, True):
         model = scripted(choose=truthful, free="Faro is where it stands.")
-        model.calibration, model.taught = TAUGHT, frozenset({"match"} if taught else ())
+        model.calibration, model.fine_tuned_tools = IDENTITY, frozenset({"match"} if taught else ())
         out = tmp_path / f"{taught}.jsonl"
         calibrate.run(model, [one, several], out, lambda line: None)
         claims[taught] = [row["claim"] for row in read(out)]
@@ -340,14 +340,14 @@ def test_recorded_judgements_are_compared_with_the_adapter_they_were_made_with(
 
     card = adapters.AdapterCard(
         name="mine", version="1", base=catalogue.DEFAULT, file="mine.gguf", sha256="0" * 64, bytes=1, rank=1,
-        calibration=TAUGHT, licence="MIT", data_sources=(),
+        calibration=IDENTITY, licence="MIT", data_sources=(),
     )  # fmt: skip
     file = tmp_path / "mine.json"
     file.write_text(card.model_dump_json())
     monkeypatch.setattr(adapters, "FOLDER", tmp_path)
     for model, adapter, found in (
-        (f"{catalogue.DEFAULT}+mine", "auto", TAUGHT), (catalogue.DEFAULT, "auto", EMBEDDED), ("served", "auto", EMBEDDED),
-        ("served", str(file), TAUGHT), (f"{catalogue.DEFAULT}+mine", None, EMBEDDED),
+        (f"{catalogue.DEFAULT}+mine", "auto", IDENTITY), (catalogue.DEFAULT, "auto", EMBEDDED), ("served", "auto", EMBEDDED),
+        ("served", str(file), IDENTITY), (f"{catalogue.DEFAULT}+mine", None, EMBEDDED),
     ):  # fmt: skip
         assert calibrate.calibration_of_rows([{"model": model}], adapter) == found
 

@@ -88,7 +88,7 @@ def test_an_exported_adapter_says_in_the_engine_what_it_says_in_transformers(tau
     assert weights is not None
     answers = checks.check(BASE, written.peft, weights, written.gguf, conversations, tokens=16)
     assert checks.judge(answers).split()[0] in ("3", "4")
-    assert all(answer.engine_taught != answer.engine_plain for answer in answers)
+    assert all(answer.engine_tuned != answer.engine_plain for answer in answers)
 
 
 def test_queries_and_keys_are_in_the_order_of_llama_cpp() -> None:

@@ -38,7 +38,7 @@ class Wavering:
     name = "wavering"
     context = GoldTeacher.context
     calibration = GoldTeacher.calibration
-    taught = TOOLS
+    fine_tuned_tools = TOOLS
 
     def __init__(self, item: Lesson) -> None:
         other = {"gold": True, "gold_labels": ("contradicted", "supported")}

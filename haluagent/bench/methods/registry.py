@@ -12,7 +12,7 @@ from haluagent.bench.peers import PEERS
 from haluagent.bench.rows import ClaimRow, Row, blank
 from haluagent.detection.verdict import doubt
 from haluagent.errors import ModelError
-from haluagent.protocols import Model
+from haluagent.protocols import Adapted, Model
 from haluagent.types import Detection, Label, Language, Usage
 
 Judge = Callable[[Model, str, str, str | None, Language], Awaitable[tuple[bool | None, float, Usage, str | None]]]
@@ -48,9 +48,7 @@ async def untaught(own: HaluAgent, item: Item, dataset: str) -> Row:
 
 def without_adapter(model: Model) -> Model:
     """Return the base model if it is available here, otherwise the model itself."""
-    base = getattr(model, "untaught", None)
-    found: Model = base() if base is not None else model
-    return found
+    return model.base_model() if isinstance(model, Adapted) else model
 
 
 def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:

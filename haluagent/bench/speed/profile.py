@@ -74,7 +74,7 @@ def profile(source: Path) -> Profile:
     engine.start()
     model = _Model(
         engine.base_url, engine.weights, api_key=engine.api_key, dialect="llama.cpp", concurrency=1,
-        calibration=engine.calibration, taught=engine.taught,
+        calibration=engine.calibration, fine_tuned_tools=engine.fine_tuned_tools,
     )  # fmt: skip
     agent = HaluAgent(model, sandbox="none", search="none", concurrency=1)
     agent.registry = tools = _Tools(agent.registry, model)

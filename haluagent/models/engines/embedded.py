@@ -44,7 +44,7 @@ class EmbeddedModel:
     `adapter` names the fine-tuning: "auto" for the adapter that comes with the package for these weights, the path of a
     card (.json) or of a GGUF adapter, or None for the base model. `lora` is a bare GGUF adapter, without card or
     calibration, used instead. `name` is that of the weights and, after a plus, of the adapter. `calibration` and
-    `taught` (names of tools) are the adapter's. Raise `ConfigError` for an adapter that cannot be used.
+    `fine_tuned_tools` (names of tools) are the adapter's. Raise `ConfigError` for an adapter that cannot be used.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class EmbeddedModel:
         self.adapter = None if lora else adapters.choose(adapter, name)
         self.name = f"{name}+{self.adapter.name}" if self.adapter else name
         self.calibration = self.adapter.calibration if self.adapter else EMBEDDED
-        self.taught = self.adapter.taught if self.adapter else frozenset()
+        self.fine_tuned_tools = self.adapter.fine_tuned_tools if self.adapter else frozenset()
         self.context = context
         self._lora = lora
         self.concurrency = concurrency
@@ -119,7 +119,7 @@ class EmbeddedModel:
         self._warm.add(system)
         return usage
 
-    def untaught(self) -> "EmbeddedModel":
+    def base_model(self) -> "EmbeddedModel":
         """Return the base model: the same weights without an adapter, on an engine of its own.
 
         If this model has no adapter, return it itself.

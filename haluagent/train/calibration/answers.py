@@ -18,7 +18,7 @@ from haluagent.detection.limits import Budget, Limits, Meter
 from haluagent.errors import ConfigError
 from haluagent.judging.probabilities import log_odds
 from haluagent.models.calibration import ProblemCurve
-from haluagent.protocols import Model, ToolContext
+from haluagent.protocols import Closable, Model, ToolContext
 from haluagent.text.segment import split
 from haluagent.tools.calculator.answer_check import look_at
 from haluagent.train.calibration.calibrate import recorded
@@ -56,9 +56,8 @@ def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str]
                     rows.append(await _judge(item, model))
                     journal.append(json.dumps(rows[-1], ensure_ascii=False))
                     progress(f"{position}/{len(items)} {item.id}")
-        aclose = getattr(model, "aclose", None)
-        if aclose is not None:
-            await aclose()
+        if isinstance(model, Closable):
+            await model.aclose()
 
     asyncio.run(go())
     return rows

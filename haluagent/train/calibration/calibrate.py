@@ -25,7 +25,7 @@ from haluagent.judging.probabilities import Judgement
 from haluagent.models import adapters
 from haluagent.models.calibration import EMBEDDED, Calibration, Wording
 from haluagent.models.wrapper import ModelWrapper
-from haluagent.protocols import Choice, Generation, Message, Model, SearchResult, ToolContext
+from haluagent.protocols import Choice, Closable, Generation, Message, Model, SearchResult, ToolContext
 from haluagent.text.words import words
 from haluagent.tooling.registry import Registry
 from haluagent.tools import default_registry
@@ -67,9 +67,8 @@ async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callabl
             row = await _judge(pair, model, registry)
             journal.append(json.dumps(row, ensure_ascii=False))
             progress(f"{position}/{len(pairs)} {pair.id} log-odds {sum(row['odds']) / 2:+.2f}")
-    aclose = getattr(model, "aclose", None)
-    if aclose is not None:
-        await aclose()
+    if isinstance(model, Closable):
+        await model.aclose()
 
 
 async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from haluagent.errors import ModelError
-from haluagent.models.calibration import TAUGHT
+from haluagent.models.calibration import IDENTITY
 from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.prompts import origin
 from haluagent.protocols import Choice, Generation, Message
@@ -33,10 +33,10 @@ class GoldTeacher:
 
     name = "gold"
     context = 8192
-    calibration = TAUGHT
+    calibration = IDENTITY
 
     def __init__(self, lesson: Lesson, tools: frozenset[str]) -> None:
-        self.taught = tools
+        self.fine_tuned_tools = tools
         self.guessed: frozenset[str] = frozenset() if lesson.answer else frozenset({"answer"})
         self._lesson = lesson
         self._sentences = split(lesson.response)

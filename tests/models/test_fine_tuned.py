@@ -12,7 +12,7 @@ from haluagent.detection.limits import Budget, Limits, Meter
 from haluagent.detection.task import DetectionTask, make_task
 from haluagent.judging.found import Found, speaks_against
 from haluagent.judging.judge import Source, ask
-from haluagent.models.calibration import EMBEDDED, TAUGHT, Calibration
+from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration
 from haluagent.protocols import SearchResult
 from haluagent.text.segment import split
 from haluagent.tools import default_registry
@@ -34,10 +34,10 @@ OTHER = EMBEDDED.model_copy(
 
 
 def model(
-    scripted: Any, calibration: Calibration = TAUGHT, taught: frozenset[str] = frozenset(), **options: Any
+    scripted: Any, calibration: Calibration = IDENTITY, taught: frozenset[str] = frozenset(), **options: Any
 ) -> Any:
     made = scripted(**options)
-    made.calibration, made.taught = calibration, taught
+    made.calibration, made.fine_tuned_tools = calibration, taught
     return made
 
 
@@ -58,7 +58,7 @@ def task(made: Any, response: str, language: Language = "en", **options: Any) ->
 
 def test_a_curve_is_that_of_the_model(scripted: Any, make_context: Any) -> None:
     found = {}
-    for name, calibration in (("taught", TAUGHT), ("embedded", EMBEDDED)):
+    for name, calibration in (("taught", IDENTITY), ("embedded", EMBEDDED)):
         context = make_context(
             "Where?", "Bergen is where it stands.", model=model(scripted, calibration, choose=steady(0.6))
         )
@@ -69,7 +69,7 @@ def test_a_curve_is_that_of_the_model(scripted: Any, make_context: Any) -> None:
 
 def test_an_answer_is_put_as_the_model_was_taught(scripted: Any, make_context: Any) -> None:
     asked = []
-    for calibration in (TAUGHT, EMBEDDED):
+    for calibration in (IDENTITY, EMBEDDED):
         made = model(scripted, calibration)
         context = make_context("Where does it stand?", "It stands in Bergen.", model=made)
         asyncio.run(ask(context, context.sentences[0], TOWER, "answer"))
@@ -141,9 +141,9 @@ def test_the_single_transcript_keeps_its_examples(scripted: Any) -> None:
 @pytest.mark.parametrize(
     ("calibration", "taught", "response", "as_it_is"),
     [
-        (TAUGHT, {"match"}, "Bergen.", True),
-        (TAUGHT, {"match"}, "There are two. It stands in Bergen.", False),
-        (TAUGHT, set(), "Bergen.", False),
+        (IDENTITY, {"match"}, "Bergen.", True),
+        (IDENTITY, {"match"}, "There are two. It stands in Bergen.", False),
+        (IDENTITY, set(), "Bergen.", False),
     ],
 )
 def test_one_sentence_is_judged_as_it_is_by_a_model_that_was_taught_so(
@@ -162,7 +162,7 @@ def test_where_answers_are_put_as_statements_they_are_completed(scripted: Any) -
 @pytest.mark.parametrize(("taught", "completed"), [((), "The tower stands in Bergen."), (("match",), None)])
 def test_a_detection_completes_what_it_must(scripted: Any, taught: tuple[str, ...], completed: str | None) -> None:
     made = model(
-        scripted, TAUGHT, frozenset(taught),
+        scripted, IDENTITY, frozenset(taught),
         say=lambda messages: f'ACTION: match(sentence={scripted.checked(messages)}, context="reference")',
         free="The tower stands in Bergen.",
     )  # fmt: skip
