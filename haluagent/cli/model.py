@@ -1,22 +1,16 @@
 """`haluagent model`: list, pull and locate the weights of the embedded model, and serve a model to others."""
 
 import sys
-from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from haluagent.errors import ConfigError
+from haluagent.models.engines import EngineName
 
 app = typer.Typer(help="Manage the weights on this machine, and serve a model.", no_args_is_help=True)
 
 Name = Annotated[str | None, typer.Argument(help="A name from `model list`, or hf:OWNER/REPO/FILE.gguf.")]
-
-
-class EngineName(StrEnum):
-    LLAMA_CPP = "llama.cpp"
-    VLLM = "vllm"
 
 
 @app.command("list")
@@ -78,7 +72,7 @@ def path(name: Name = None) -> None:
 
 @app.command()
 def serve(
-    engine: Annotated[EngineName, typer.Option(help="The engine that runs the model.")] = EngineName.LLAMA_CPP,
+    engine: Annotated[EngineName, typer.Option(help="The engine that runs the model.")] = "llama.cpp",
     model: Annotated[str | None, typer.Option(help="Weights for llama.cpp; a model's id or path for vLLM.")] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8080,
@@ -91,27 +85,10 @@ def serve(
     extra: Annotated[list[str] | None, typer.Argument(help="After --: more arguments for vLLM.")] = None,
 ) -> None:
     """Serve a model in the foreground to other programs and machines, until Ctrl-C."""
-    from haluagent.models.engines import serving as servers
+    from haluagent.models.engines import ServeOptions
+    from haluagent.models.engines import serve as serve_with
 
-    adapters = lora or []
-    if engine is EngineName.VLLM:
-        if model is None:
-            raise ConfigError("say which model vLLM shall serve: --model ID")
-        if any("=" not in adapter for adapter in adapters):
-            raise ConfigError("vLLM takes each adapter with a name: --lora NAME=PATH")
-        command = servers.vllm_command(
-            servers.find_vllm(vllm_bin), model, host=host, port=port, context=context, parallel=parallel,
-            lora=adapters, max_lora_rank=max_lora_rank, extra=extra or (),
-        )  # fmt: skip
-        servers.serve_vllm(command, api_key)
-        return
-    if extra or max_lora_rank is not None or len(adapters) > 1:
-        raise ConfigError("llama.cpp serves with one --lora at most, without --max-lora-rank and arguments after --")
-    from haluagent.models.engines.embedded import DEFAULT_CONTEXT, SLOTS, EmbeddedModel
-    from haluagent.models.weights.catalogue import DEFAULT
-
-    name = model or DEFAULT
-    servers.serve_embedded(
-        EmbeddedModel(name, adapter=None).path(), name, host=host, port=port, context=context or DEFAULT_CONTEXT,
-        slots=parallel or SLOTS, lora=Path(adapters[0]) if adapters else None, api_key=api_key,
-    )  # fmt: skip
+    options = ServeOptions(
+        model, host, port, context, parallel, tuple(lora or ()), max_lora_rank, vllm_bin, api_key, tuple(extra or ())
+    )
+    serve_with(engine, options)

@@ -83,7 +83,7 @@ def test_the_passage_is_verbatim_at_its_offset(site: Site) -> None:
         ("text/plain; charset=big5", "澳大利亞的首都是堪培拉。".encode("big5")),
         ("text/plain", "澳大利亚的首都是堪培拉，朱镕基访问过。".encode("gbk")),
         ("application/xhtml+xml", '<?xml version="1.0"?><p>澳大利亚的首都是堪培拉，朱镕基访问过。</p>'.encode()),
-        ("text/html", gzip.compress("<p>澳大利亚的首都是堪培拉，朱镕基访问过。</p>".encode())),
+        ("text/html", gzip.compress("<p>澳大利亚的首都是堪培拉，朱镕基访问过。</p>".encode(), mtime=0)),
     ],
 )
 def test_encodings(kind: str, body: bytes, site: Site) -> None:

@@ -1,0 +1,69 @@
+"""vLLM in an environment of its own: `haluagent model serve --engine vllm` finds it and becomes it."""
+
+import os
+import shlex
+import shutil
+import subprocess
+
+from haluagent.errors import ConfigError
+from haluagent.models.engines import ServeOptions
+
+
+def serve(options: ServeOptions) -> None:
+    """Replace this process by vLLM: its output, signals and exit code become those of this command.
+
+    The key is passed in the environment, because every user of the machine can read a command line. Raise `ConfigError`
+    where vLLM cannot be started with these options.
+    """
+    if options.model is None:
+        raise ConfigError("say which model vLLM shall serve: --model ID")
+    if any("=" not in adapter for adapter in options.lora):
+        raise ConfigError("vLLM takes each adapter with a name: --lora NAME=PATH")
+    command = [find(options.executable), *_arguments(options, options.model)]
+    print(shlex.join(command), flush=True)
+    os.execve(command[0], command, os.environ | ({"VLLM_API_KEY": options.api_key} if options.api_key else {}))
+
+
+def _arguments(options: ServeOptions, model: str) -> list[str]:
+    """Return the arguments of `vllm serve` (0.12 and later)."""
+    arguments = ["serve", model, "--host", options.host, "--port", str(options.port)]
+    arguments += [
+        "--enable-prefix-caching",
+        "--enable-prompt-tokens-details",
+    ]  # the second reports what the first saved
+    arguments += ["--structured-outputs-config.backend", "auto"]
+    if options.context is not None:
+        arguments += ["--max-model-len", str(options.context)]
+    if options.parallel is not None:
+        arguments += ["--max-num-seqs", str(options.parallel)]
+    if options.lora:
+        arguments += ["--enable-lora", "--max-loras", str(len(options.lora)), "--lora-modules", *options.lora]
+        if options.max_lora_rank is not None:
+            arguments += ["--max-lora-rank", str(options.max_lora_rank)]
+    return [*arguments, *options.extra]
+
+
+def find(given: str | None) -> str:
+    """Return the path of the `vllm` executable: the one given, that of `HALUAGENT_VLLM`, or the one on the path.
+
+    Raise `ConfigError` if there is none, or no NVIDIA GPU for it to run on.
+    """
+    wanted = given or os.environ.get("HALUAGENT_VLLM") or "vllm"
+    executable = shutil.which(wanted)
+    if executable is None:
+        raise ConfigError(
+            f"there is no executable {wanted!r}: install vLLM in an environment of its own (pip install vllm) and name "
+            "it with --vllm-bin or HALUAGENT_VLLM, or use --engine llama.cpp, which needs neither vLLM nor a GPU"
+        )
+    if not has_nvidia_gpu():
+        raise ConfigError("vLLM needs an NVIDIA GPU and nvidia-smi lists none here: use --engine llama.cpp instead")
+    return executable
+
+
+def has_nvidia_gpu() -> bool:
+    """Return whether nvidia-smi lists a GPU."""
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return "GPU" in listed.stdout
