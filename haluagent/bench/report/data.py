@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from haluagent.bench.report import cited
 from haluagent.bench.rows import About, Row
 from haluagent.bench.scoring.baselines import BestLength, best_length, trivial, trivial_claims
@@ -129,7 +127,7 @@ def _items(group: dict[str, list[Row]]) -> list[Row]:
 def reliability(rows: Sequence[Row]) -> list[Bin]:
     """Return the non-empty bins of the reliability curve."""
     found: list[list[Row]] = [[] for _ in range(BINS)]
-    for row, place in zip(rows, bins(np.array([row.score for row in rows])), strict=True):
+    for row, place in zip(rows, bins([row.score for row in rows]), strict=True):
         found[place].append(row)
     return [
         Bin(

@@ -129,7 +129,7 @@ def auroc(gold: Sequence[bool], ranks: Sequence[float]) -> float:
     return 0.5 if value is None else value
 
 
-def bins(score: Numbers) -> NDArray[np.intp]:
+def bins(score: Sequence[float] | Numbers) -> NDArray[np.intp]:
     """Return the bin of each score, 0 to 9: [0, 0.1) to [0.9, 1]."""
     return np.digitize(score, np.arange(1, BINS) / BINS)
 

@@ -1,8 +1,7 @@
 """RefChecker's figures (Hu et al. 2023): the rate of each label, and the agreement of labels with human ones."""
 
+import statistics
 from collections.abc import Sequence
-
-import numpy as np
 
 from haluagent.checks.claims.records import RELATIONS, Relation, Verdict
 from haluagent.types import Record
@@ -71,11 +70,9 @@ def _f1(pairs: Sequence[tuple[bool, bool]]) -> float | None:
 
 def pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Return the correlation of two columns in [-1, 1]; None if one of them does not vary."""
-    first, second = (np.asarray(column, dtype=np.float64) for column in (one, other))
-    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
+    if len(set(one)) < 2 or len(set(other)) < 2:
         return None
-    first, second = first - first.mean(), second - second.mean()
-    return float(first @ second / np.sqrt((first @ first) * (second @ second)))
+    return statistics.correlation(one, other)
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:

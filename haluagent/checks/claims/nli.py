@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from haluagent.checks.claims.checkers import Finding, Work
 from haluagent.checks.claims.localize import cite
 from haluagent.checks.claims.merge import MERGED
@@ -124,6 +122,8 @@ class _CrossEncoder:
         return [(place, self._run(encoding)) for place, encoding in spans[:WINDOWS]], len(spans) <= WINDOWS
 
     def _run(self, encoding: Any) -> dict[Relation, float]:
+        import numpy as np  # comes with ONNX Runtime
+
         known = {
             "input_ids": encoding.ids,
             "attention_mask": encoding.attention_mask,

@@ -1,8 +1,14 @@
-"""Logistic regression on labelled log-odds, and measures of the quality of probabilities, in plain Python: there are
-only a few parameters."""
+"""Logistic regression on labelled log-odds, and measures of the quality of probabilities."""
 
 import math
 from collections.abc import Sequence
+
+from haluagent.errors import ConfigError
+
+try:
+    import numpy as np
+except ImportError:
+    raise ConfigError('calibration needs one more package: pip install "haluagent[bench]"') from None
 
 L2 = 1.0  # on the coefficients of standardized features: keeps them finite if the labels are separable
 _STEPS, _DONE = 50, 1e-9
@@ -16,59 +22,22 @@ def logistic(features: Sequence[Sequence[float]], labels: Sequence[bool], l2: fl
     """
     if len(set(labels)) < 2:
         raise ValueError("right and wrong ones are needed")
-    means, scales = zip(*map(_spread, zip(*features, strict=True)), strict=True)
-    rows = [
-        [
-            1.0,
-            *((value - mean) / scale if scale else 0.0 for value, mean, scale in zip(row, means, scales, strict=True)),
-        ]
-        for row in features
-    ]
-    weights = [0.0] * len(rows[0])
-    penalty = [1e-6, *(l2 for _ in means)]
+    rows = np.array(features, dtype=np.float64)
+    means, scales = rows.mean(axis=0), np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 0.0)
+    standardized = np.divide(rows - means, scales, out=np.zeros_like(rows), where=scales > 0)
+    columns = np.column_stack([np.ones(len(rows)), standardized])
+    penalty = np.array([1e-6, *(l2 for _ in means)])
+    weights = np.zeros(len(penalty))
     for _ in range(_STEPS):
-        step = _newton(rows, labels, weights, penalty)
-        weights = [weight + change for weight, change in zip(weights, step, strict=True)]
-        if max(map(abs, step)) < _DONE:
+        chances = 1 / (1 + np.exp(-np.clip(columns @ weights, -50.0, 50.0)))
+        gradient = columns.T @ (np.array(labels) - chances) - penalty * weights
+        hessian = (columns.T * (chances * (1 - chances))) @ columns + np.diag(penalty)
+        step = np.linalg.solve(hessian, gradient)
+        weights += step
+        if np.abs(step).max() < _DONE:
             break
-    slopes = [weight / scale if scale else 0.0 for weight, scale in zip(weights[1:], scales, strict=True)]
-    return [weights[0] - sum(slope * mean for slope, mean in zip(slopes, means, strict=True)), *slopes]
-
-
-def _spread(values: Sequence[float]) -> tuple[float, float]:
-    mean = sum(values) / len(values)
-    return mean, math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
-
-
-def _newton(
-    rows: Sequence[Sequence[float]], labels: Sequence[bool], weights: Sequence[float], penalty: Sequence[float]
-) -> list[float]:
-    """Return one step towards the maximum of the penalized likelihood."""
-    size = range(len(weights))
-    gradient = [-penalty[i] * weights[i] for i in size]
-    hessian = [[penalty[i] if i == j else 0.0 for j in size] for i in size]
-    for row, label in zip(rows, labels, strict=True):
-        chance = sigmoid(sum(weight * value for weight, value in zip(weights, row, strict=True)))
-        for i in size:
-            gradient[i] += (label - chance) * row[i]
-            for j in size:
-                hessian[i][j] += chance * (1 - chance) * row[i] * row[j]
-    return _solve(hessian, gradient)
-
-
-def _solve(matrix: list[list[float]], vector: Sequence[float]) -> list[float]:
-    """Solve a positive definite system by Gaussian elimination."""
-    rows = [[*row, value] for row, value in zip(matrix, vector, strict=True)]
-    for i, pivot in enumerate(rows):
-        for row in rows[i + 1 :]:
-            factor = row[i] / pivot[i]
-            for j in range(i, len(row)):
-                row[j] -= factor * pivot[j]
-    solution = [0.0] * len(rows)
-    for i in reversed(range(len(rows))):
-        known = sum(rows[i][j] * solution[j] for j in range(i + 1, len(rows)))
-        solution[i] = (rows[i][-1] - known) / rows[i][i]
-    return solution
+    slopes = np.divide(weights[1:], scales, out=np.zeros_like(means), where=scales > 0)
+    return [float(weights[0] - slopes @ means), *slopes.tolist()]
 
 
 def sigmoid(value: float) -> float:
