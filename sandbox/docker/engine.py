@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from haluagent.errors import SandboxError
+from haluagent.errors import ConfigError, SandboxError
 from haluagent.sandbox import owner
 
 if TYPE_CHECKING:
@@ -73,10 +73,13 @@ def remove_orphans(client: "APIClient") -> int:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turn errors of the engine into a `SandboxError` of one line; let a `TimeoutError` through."""
-    from docker.errors import APIError, DockerException
-    from requests.exceptions import RequestException
-
+    """Turn errors of the engine into a `SandboxError` of one line; let a `TimeoutError` through. Raise `ConfigError`
+    without the extra `docker`."""
+    try:
+        from docker.errors import APIError, DockerException
+        from requests.exceptions import RequestException
+    except ImportError:
+        raise ConfigError('Docker needs one more package: pip install "haluagent[docker]"') from None
     try:
         yield
     except TimeoutError:  # the caller's own deadline

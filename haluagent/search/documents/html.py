@@ -4,7 +4,7 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
-from haluagent.search.documents.document import clean, one_line
+from haluagent.search.documents.document import clean, one_line, require
 from haluagent.search.documents.encoding import Unreadable, decode
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ def read_html(data: bytes, charset: str | None = None) -> tuple[str, str]:
     """Return the title of a page and its text, a line for each block.
 
     `charset` is the one that a server named, if any. Menus, footers, scripts and hidden parts are left out. Raise
-    `Unreadable`.
+    `Unreadable`, or `ConfigError` without the extra `documents`.
     """
     # Imported here because it takes a tenth of a second, and only pages need it.
+    require("bs4")
     from bs4 import BeautifulSoup
 
     markup = _closed(_DECLARATION.sub("", clean(_decode(data, charset)), count=1))

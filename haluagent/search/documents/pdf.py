@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from haluagent.search.documents.document import LeftOut, clean
+from haluagent.search.documents.document import LeftOut, clean, require
 from haluagent.search.documents.encoding import Unreadable
 from haluagent.search.documents.passages import width
 
@@ -19,8 +19,10 @@ _ASCII = re.compile(r"[!-~]")
 
 
 def read_pdf(file: BinaryIO) -> tuple[str, str, list[LeftOut]]:
-    """Return the title in a file's metadata, its text, and the pages that could not be read. Raise `Unreadable`."""
+    """Return the title in a file's metadata, its text, and the pages that could not be read. Raise `Unreadable`, or
+    `ConfigError` without the extra `documents`."""
     # Imported here because it takes a fifth of a second, and only PDF files need it.
+    require("pypdf")
     from pypdf import PdfReader
 
     pages: list[str] = []

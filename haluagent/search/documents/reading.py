@@ -24,7 +24,8 @@ def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
     """Yield the documents in a file, according to its suffix; unknown suffixes are read as text.
 
     `field` is the field of JSON lines that holds the text. In every text, line ends are line feeds, and control
-    characters are spaces. Raise `OSError`, or `Unreadable` if the file as a whole has no readable text.
+    characters are spaces. Raise `OSError`, `ConfigError` if the extra for this kind of file is not installed, or
+    `Unreadable` if the file as a whole has no readable text.
     """
     kind = KINDS.get(path.suffix.lower(), "text")
     size = path.stat().st_size / MEGABYTE

@@ -139,7 +139,7 @@ class Adder:
         except Unreadable as error:
             self._fail(path, error)
             self._jobs.append(partial(self._drop, url))  # its old text in the index is out of date
-        except OSError as error:
+        except (OSError, ConfigError) as error:  # ConfigError: the extra for this kind of file is not installed
             self._fail(path, error)
         if self._bytes >= BATCH_BYTES or len(self._jobs) >= BATCH_FILES:
             self._commit()

@@ -8,6 +8,7 @@ import logging
 from haluagent.errors import ToolError
 from haluagent.protocols import SearchResult
 from haluagent.sandbox.worker.limited import Worker
+from haluagent.search.documents.document import require
 from haluagent.search.pages.fetch import Fetcher, PageError
 
 logger = logging.getLogger(__name__)
@@ -17,9 +18,13 @@ worker = Worker("haluagent.search.pages.extract:passage_of", seconds=10.0, memor
 
 
 class Pages:
-    """A reader of the pages behind results, those of one search concurrently, with a `fetcher`."""
+    """A reader of the pages behind results, those of one search concurrently, with a `fetcher`.
+
+    Making one raises `ConfigError` without the extra `documents`.
+    """
 
     def __init__(self, fetcher: Fetcher | None = None) -> None:
+        require("bs4", "pypdf")
         self._fetcher = fetcher or Fetcher()
 
     async def add_passages(self, results: list[SearchResult], query: str) -> list[SearchResult]:

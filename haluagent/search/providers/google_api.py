@@ -9,6 +9,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote_plus
 
+from haluagent.errors import ConfigError
 from haluagent.search.providers.calls import Calls, read_retry_after
 from haluagent.search.providers.failures import Failure, connection_failure, in_short
 
@@ -21,16 +22,28 @@ _TOO_FAST = {"rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"
 _BAD_KEY = {"API_KEY_INVALID", "keyInvalid", "keyExpired", "UNAUTHENTICATED"}
 
 
+def is_installed() -> bool:
+    """Check whether the client library is there, which the extra `google` brings."""
+    try:
+        import googleapiclient  # noqa: F401  (this is quick; its parts are loaded with the first request)
+    except ImportError:
+        return False
+    return True
+
+
 class GoogleApi:
     """One of Google's APIs, such as `customsearch` `v1`, with an API key.
 
     The client library is blocking and not thread-safe, so each thread has a client of its own. `endpoint` is the
-    address of the API, if it is not Google's; `timeout` is in seconds per try.
+    address of the API, if it is not Google's; `timeout` is in seconds per try. Raise `ConfigError` without the extra
+    `google`.
     """
 
     def __init__(
         self, api: str, version: str, key: str, *, endpoint: str | None = None, timeout: float = 10.0, calls: Calls
     ) -> None:
+        if not is_installed():
+            raise ConfigError('Google search and translation need one more package: pip install "haluagent[google]"')
         self._api = api
         self._version = version
         self._key = key

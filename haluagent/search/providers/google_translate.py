@@ -6,7 +6,7 @@ from haluagent.errors import ConfigError, ToolError
 from haluagent.protocols import Translator
 from haluagent.search.providers.calls import Calls
 from haluagent.search.providers.failures import Failure, Kind, Service
-from haluagent.search.providers.google_api import CHINESE, KEY_SETTING, GoogleApi
+from haluagent.search.providers.google_api import CHINESE, KEY_SETTING, GoogleApi, is_installed
 from haluagent.search.providers.results import whole
 from haluagent.settings import read_search_settings
 
@@ -77,14 +77,15 @@ def resolve_translator(name: str = "auto") -> Translator | None:
     """Return the translator that the settings name, or None if the model is to translate.
 
     `google` needs a key, `model` uses none, and `auto` is the value of HALUAGENT_TRANSLATOR, or else `google` if there
-    is a key. Raise `ConfigError` if the name is unknown or the key is missing.
+    is a key and the extra `google` is installed. Raise `ConfigError` if the name is unknown, or the key or the extra is
+    missing.
     """
     if name == "auto":
         name = os.environ.get("HALUAGENT_TRANSLATOR") or "auto"
     if name not in ("auto", "google", "model"):
         raise ConfigError(f"there is no translator {name!r}: use auto, google or model")
     key = read_search_settings().google_api_key
-    if name == "model" or (name == "auto" and not key):
+    if name == "model" or (name == "auto" and not (key and is_installed())):
         return None
     if not key:
         raise ConfigError(f"the translator google needs a key: set {KEY_SETTING}")
