@@ -6,11 +6,10 @@ from fractions import Fraction
 
 from haluagent.arithmetic.notation import OPERATOR_WORDS
 from haluagent.text.numbers import Number, find_numbers
-from haluagent.text.plain import words
 
 USUAL_CONSTANTS = frozenset(
     Fraction(text)
-    for text in words("0 1 2 7 10 12 24 30 52 60 100 360 365 366 1000 3600 10000 3.14 3.1416 3.14159 1/2")
+    for text in "0 1 2 7 10 12 24 30 52 60 100 360 365 366 1000 3600 10000 3.14 3.1416 3.14159 1/2".split()
 )
 _DIGITS = re.compile(r"(?<![0-9.])[0-9]{1,30}(?:\.[0-9]{1,30})?(?![0-9])")
 

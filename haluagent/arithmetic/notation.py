@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from haluagent.text.normalize import MIXED, Plain
 from haluagent.text.numerals import HAN_NUMERALS, read_english, read_han
-from haluagent.text.plain import MIXED, Plain
 from haluagent.types import Span
 
 Kind = Literal[

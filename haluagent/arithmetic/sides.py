@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from haluagent.arithmetic.notation import SIGNS, Token
-from haluagent.text.plain import words
 from haluagent.types import Span
 
 MAX_TOKENS = 80
@@ -17,12 +16,12 @@ MAX_HAN_WORDS = 6
 MAX_LEAD = 3
 
 _WORKED_OUT = frozenset(("operator", "root", "fraction", "function", "factorial", "pi"))
-_CONNECTORS = frozenset(words(
+_CONNECTORS = frozenset((
     "and or but so then which that who if when because since is are was were has have had will would with left "
     "和 与 的 是 为 有 则 那 么 所 以 因 此 共 比"
-))  # fmt: skip
-_LABELS = frozenset(words("day week month year step case part phase stage round number no question equation"))
-_COMPARED = frozenset(words("more less fewer times older younger greater smaller higher lower as than 多 少 倍"))
+).split())  # fmt: skip
+_LABELS = frozenset("day week month year step case part phase stage round number no question equation".split())
+_COMPARED = frozenset("more less fewer times older younger greater smaller higher lower as than 多 少 倍".split())
 
 
 @dataclass(frozen=True)

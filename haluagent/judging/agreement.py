@@ -5,6 +5,7 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 
 from haluagent.judging.probabilities import AGREEMENT_TURNS
+from haluagent.text.normalize import letters
 from haluagent.text.numbers import find_numbers
 from haluagent.text.words import words
 
@@ -84,13 +85,13 @@ def _by_numbers(own: str, claim: str) -> float | None:
     rest = own
     for number in reversed(found):
         rest = rest[: number.span[0]] + rest[number.span[1] :]
-    return 1.0 if one <= other and len(_letters(rest)) <= UNIT else None
+    return 1.0 if one <= other and len(letters(rest)) <= UNIT else None
 
 
 def says(claim: str, own: str) -> bool:
     """Whether a claim has the characters of an answer in their order and close together, some left out or put between, but
     none in the place of another: 黄果树瀑布 for 黄果树大瀑布, and not 白头海雕 for 白尾海雕."""
-    wanted, given = _letters(own), _letters(claim)
+    wanted, given = letters(own), letters(claim)
     blocks = [
         block for block in SequenceMatcher(None, wanted, given, autojunk=False).get_matching_blocks() if block.size
     ]
@@ -101,7 +102,3 @@ def says(claim: str, own: str) -> bool:
     replaced = any(a.a + a.size < b.a and a.b + a.size < b.b for a, b in zip(blocks, blocks[1:], strict=False))
     kept = sum(block.size for block in blocks)
     return whole and not replaced and kept >= SAID * len(wanted) and end - start <= LONGER * len(wanted) + UNIT
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.lower())

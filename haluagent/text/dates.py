@@ -7,11 +7,10 @@ from fractions import Fraction
 
 from haluagent.errors import ToolError
 from haluagent.text.numbers import find_numbers
-from haluagent.text.plain import words
 from haluagent.types import Span
 
 _HAN_DIGITS = dict(zip("〇零○一二三四五六七八九", "000123456789", strict=True))
-_MONTHS = words("jan feb mar apr may jun jul aug sep oct nov dec")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)\.?"
@@ -32,7 +31,7 @@ _ENGLISH = re.compile(
 _SLASHED = re.compile(r"(?<![\d/])(?P<first>[0-9]{1,2})/(?P<second>[0-9]{1,2})/(?P<year>[0-9]{4})(?![\d/])")
 
 _HAN_WEEKDAYS = "一二三四五六日"
-_ENGLISH_WEEKDAYS = words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+_ENGLISH_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _WEEKDAY = re.compile(rf"(?:星期|周|礼拜)([{_HAN_WEEKDAYS}天])|\b(?:{'|'.join(_ENGLISH_WEEKDAYS)})\b", re.IGNORECASE)
 _DURATION_UNIT = re.compile(
     r"\s*(?:个)?(?P<unit>天|日(?!期)|星期|周|礼拜|月|(?:calendar |full |whole )?days?\b|weeks?\b|months?\b)",

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Literal
 
 from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, read_english, read_han
-from haluagent.text.plain import words
 from haluagent.types import Span
 
 Unit = Literal["字", "words", "characters"]
@@ -36,14 +35,14 @@ class Requirement:
 
 # What the words beside a number make of it: at most it, below it, at least it, above it, about it.
 _BOUNDS = {
-    "at most": words("不超过 不多于 不大于 不高于 最多 至多 以内 之内 以下 内")
-    + ("no more than", "not more than", "at most", "up to", "within", "no longer than", "maximum of", "or less",
-       "or fewer", "maximum", "max"),
-    "below": words("少于 小于 低于") + ("under", "fewer than", "less than", "below"),
-    "at least": words("至少 最少 不少于 不低于 不小于 以上")
-    + ("no fewer than", "no less than", "at least", "minimum of", "or more", "minimum", "min"),
-    "above": words("超过 多于 大于") + ("more than", "over"),
-    "about": words("左右 上下 大约 大概 约") + ("about", "around", "approximately", "roughly", "nearly", "or so"),
+    "at most": [*"不超过 不多于 不大于 不高于 最多 至多 以内 之内 以下 内".split(),
+       "no more than", "not more than", "at most", "up to", "within", "no longer than", "maximum of", "or less",
+       "or fewer", "maximum", "max"],
+    "below": [*"少于 小于 低于".split(), "under", "fewer than", "less than", "below"],
+    "at least": [*"至少 最少 不少于 不低于 不小于 以上".split(),
+       "no fewer than", "no less than", "at least", "minimum of", "or more", "minimum", "min"],
+    "above": [*"超过 多于 大于".split(), "more than", "over"],
+    "about": [*"左右 上下 大约 大概 约".split(), "about", "around", "approximately", "roughly", "nearly", "or so"],
 }  # fmt: skip
 _BOUND_OF = {phrase: bound for bound, phrases in _BOUNDS.items() for phrase in phrases}
 _PHRASES = "|".join(sorted(map(re.escape, _BOUND_OF), key=len, reverse=True))

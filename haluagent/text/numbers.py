@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from haluagent.text.normalize import MIXED, Plain
 from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, HAN_NUMERALS, HAN_SCALES, SCALES, read_english, read_han
-from haluagent.text.plain import MIXED, Plain, words
 from haluagent.types import Span
 
 APPROXIMATE = Fraction(6, 1000)
@@ -45,12 +45,12 @@ _PERCENT = r"(?P<percent>\s*\\?%|\s*percent\b|\s*per cent\b)?"
 _HAN_PART = rf"(?:[0-9]{{1,20}}(?:\.[0-9]{{1,20}})?|{HAN_NUMBER})"
 
 # Words that a Chinese numeral counts. Without one (or without a scale such as 十), a numeral is part of a word.
-_MEASURES = words(
+_MEASURES = (
     "个 名 位 人 只 条 头 匹 本 页 张 支 枝 根 块 片 件 套 双 对 辆 台 架 艘 棵 株 朵 颗 粒 瓶 杯 碗 盒 箱 袋 包 桶 "
     "篮 筐 座 栋 层 间 所 家 户 班 组 队 排 行 列 段 句 字 词 题 道 门 次 回 遍 趟 场 倍 成 份 批 种 样 元 "
     "角 分 块钱 美元 人民币 年 月 日 天 周 星期 小时 时 分钟 秒 岁 米 厘米 毫米 分米 千米 公里 "
     "里 寸 尺 克 千克 公斤 斤 吨 升 毫升 平方 立方 亩 公顷 度"
-)
+).split()
 _ARTICLE_MEASURES = set("个名位只条头本张支根块片件次回遍趟场种样层间所家户道门句段人成组行时度分")
 _EXACT_ONES = tuple(m for m in _MEASURES if m not in _ARTICLE_MEASURES)
 _BESIDE_OPERATOR = re.compile(r"[+\-*/×÷=加减乘除≈]")

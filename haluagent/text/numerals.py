@@ -4,13 +4,11 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from haluagent.text.plain import words
-
-_ONES = words(
+_ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
-)
-_TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SMALL = {word: value for value, word in enumerate(_ONES)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
 HAN_SCALES = {"百": 100, "千": 1000, "万": 10**4, "百万": 10**6, "千万": 10**7, "亿": 10**8, "万亿": 10**12}

@@ -11,6 +11,7 @@ from haluagent.errors import FormatError, ToolError
 from haluagent.prompts import render
 from haluagent.protocols import ToolContext
 from haluagent.text.dates import find_dates
+from haluagent.text.normalize import unspaced
 from haluagent.tooling.tool import Tool, argument_type
 from haluagent.types import ToolCall
 
@@ -48,22 +49,17 @@ def _is_free(item: Tool, name: str) -> bool:
 def _foreign(value: Any, texts: Sequence[str]) -> Iterator[str]:
     """The parts of an argument that none of the texts has."""
     argument = unicodedata.normalize("NFKC", str(value))
-    known = _plain("\n".join(texts))
+    known = unspaced("\n".join(texts))
     for pattern in (_URL, _QUOTED, _IDENTIFIER):
         for match in pattern.finditer(argument):
             part = next(filter(None, match.groups()), match[0]).rstrip(".,;:!?)")
-            if _plain(part) not in known:
+            if unspaced(part) not in known:
                 yield part
         argument = argument if pattern is _QUOTED else pattern.sub(" ", argument)
     rest = _without_known_dates(argument, texts)
     constants = USUAL_CONSTANTS if _is_formula(argument) else ()
     for number in foreign_numbers(rest, texts, constants):
         yield number.text.strip()
-
-
-def _plain(text: str) -> str:
-    """For comparing: one form of each character, no case, no white space."""
-    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text)).casefold()
 
 
 def _is_formula(text: str) -> bool:

@@ -15,7 +15,7 @@ from haluagent.protocols import ToolContext
 from haluagent.text.dates import find_dates, find_durations
 from haluagent.text.lengths import length_requirement
 from haluagent.text.numbers import Number, find_numbers, matches, show
-from haluagent.text.words import words as content_words
+from haluagent.text.words import words
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
@@ -232,8 +232,8 @@ def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
         for number in stated_results(other.text)
     } | _solutions(context, sentence)
     given = {number.value: number for number in find_numbers(context.question)}
-    said = content_words(sentence.text)
-    if 2 * len(said & content_words(context.question)) < len(said):
+    said = words(sentence.text)
+    if 2 * len(said & words(context.question)) < len(said):
         given = {}  # it says something else with the question's numbers
     answers = {number.span for number in final_answer(context.response)}
     evidence = []

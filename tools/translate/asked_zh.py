@@ -3,14 +3,13 @@
 
 import re
 
-from haluagent.text.plain import words
 from haluagent.tools.translate.languages import CHINESE_NAMES, SHORT_NAMES
 
 NAME = f"(?:{CHINESE_NAMES})"
 _SHORT = f"[{''.join(SHORT_NAMES)}]"
-_KIND = "|".join(words(
+_KIND = "|".join((
     "文本 文字 句子 语句 段落 短语 短文 单词 词语 词汇 词组 成语 谚语 内容 文章 对话 段话 句话 诗句 歌词 邮件 问候语 词 话 诗 信 句"
-))  # fmt: skip
+).split())  # fmt: skip
 _KIND = f"(?:{_KIND})"
 _STYLE = r"(?:的|地道的?|标准的?|现代的?|通顺的?|流利的?|自然的?|简洁的?|\s)*"
 _TRANSLATE = rf"(?:翻译|译成|译为|译作|译到|译出|{_SHORT}译{_SHORT})"

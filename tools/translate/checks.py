@@ -5,6 +5,7 @@ import unicodedata
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+from haluagent.text.normalize import letters
 from haluagent.text.numbers import find_numbers
 from haluagent.tools.translate.languages import differs
 
@@ -32,7 +33,7 @@ class Fault(NamedTuple):
 
 def fault(text: str, given: str, target: str) -> Fault | None:
     """Why `given` cannot be a translation of `text` into the language `target`; None where only its meaning can tell."""
-    plain, other = _plain(given), _plain(text)
+    plain, other = letters(given), letters(text)
     if not plain:
         return Fault("empty") if other else None
     if plain == other and _size(text) >= MIN_COPY:
@@ -48,10 +49,6 @@ def _without_words(given: str, text: str) -> str:
     """Without the words that the text has too: names stay as they are in another language."""
     known = {word.casefold() for word in _WORD.findall(text)}
     return _WORD.sub(lambda word: "" if word[0].casefold() in known else word[0], given)
-
-
-def _plain(text: str) -> str:
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _size(text: str) -> int:

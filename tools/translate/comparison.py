@@ -6,7 +6,6 @@ text is translated into one of these, or, where it is in one of these itself, wh
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from typing import NamedTuple, get_args
 
@@ -16,6 +15,7 @@ from haluagent.judging.probabilities import UNCALIBRATED, log_odds
 from haluagent.models.calibration import calibration_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Model, Translator
+from haluagent.text.normalize import folded
 from haluagent.tools.translate.given import given_translation
 from haluagent.tools.translate.languages import name_of
 from haluagent.types import Language
@@ -131,4 +131,4 @@ def overlap(one: str, other: str) -> float:
 
 
 def _tokens(text: str) -> list[str]:
-    return _SPACED.findall(unicodedata.normalize("NFKC", text).casefold())
+    return _SPACED.findall(folded(text))

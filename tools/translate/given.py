@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from haluagent.text.normalize import letters
 from haluagent.tools.translate.languages import CHINESE_NAMES, ENGLISH_NAMES, share_written
 from haluagent.types import Span
 
@@ -82,9 +83,9 @@ def _told(rest: str, text: str, target: str | None) -> Span | None:
     for match in _QUOTES.finditer(rest):
         span = match.span(match.lastindex or 0)
         quoted = rest[slice(*span)]
-        if _plain(quoted) != _plain(text) and (target is None or share_written(quoted, target) >= 0.5):
+        if letters(quoted) != letters(text) and (target is None or share_written(quoted, target) >= 0.5):
             return span
-    stated = _STATED.match(rest) or (_STATED_OF_IT.search(rest) if _plain(text) in _plain(rest) else None)
+    stated = _STATED.match(rest) or (_STATED_OF_IT.search(rest) if letters(text) in letters(rest) else None)
     if stated:
         return stated.span("text")
     runs = list(_runs(rest, target)) if target else []
@@ -106,7 +107,3 @@ def _runs(text: str, target: str) -> Iterator[Span]:
             start = None
     if start is not None and end is not None:
         yield start, end
-
-
-def _plain(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))

@@ -7,6 +7,7 @@ repeats the question claims nothing either. A response of such sentences alone m
 
 import re
 
+from haluagent.text.normalize import letters
 from haluagent.text.segment import split
 from haluagent.types import Sentence
 
@@ -47,14 +48,14 @@ _HEADING = re.compile(r"[\s>]*#{1,6}\s+[*_]*")
 def claiming(response: str, question: str = "") -> tuple[Sentence, ...]:
     """Return the sentences of a response that claim something, with the indexes that `segment.split` gives them."""
     sentences = split(response)
-    if question.strip() and _plain(response) == _plain(question):
+    if question.strip() and letters(response) == letters(question):
         return ()
-    asked = {_plain(item.text) for item in split(question) if _asks(item.text)} | {_plain(question)}
+    asked = {letters(item.text) for item in split(question) if _asks(item.text)} | {letters(question)}
     return tuple(
         item
         for item in sentences
         if not (
-            _plain(item.text) in asked
+            letters(item.text) in asked
             or _HEADING.fullmatch(response, response.rfind("\n", 0, item.span[0]) + 1, item.span[0])
             or _claims_nothing(item.text, alone=len(sentences) == 1, last=item is sentences[-1])
         )
@@ -72,7 +73,3 @@ def _claims_nothing(text: str, *, alone: bool, last: bool) -> bool:
 
 def _asks(text: str) -> bool:
     return text.rstrip(_MARKS).endswith(("?", "？"))
-
-
-def _plain(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))

@@ -1,8 +1,8 @@
 """Answers that are decided without a model: those that claim nothing, and those that only admit not knowing."""
 
 import re
-import unicodedata
 
+from haluagent.text.normalize import letters
 from haluagent.text.segment import split
 from haluagent.text.words import words
 
@@ -43,7 +43,7 @@ def claims_nothing(question: str, answer: str) -> bool:
     if all(sentence.text.rstrip(_ENDS).endswith(("?", "？")) for sentence in sentences):
         return True
     stated = answer.strip().rstrip(_ENDS).endswith((".", "。", "!", "！"))
-    return not stated and _plain(answer) == _plain(question)
+    return not stated and letters(answer) == letters(question)
 
 
 def abstains(question: str, answer: str) -> bool:
@@ -57,7 +57,3 @@ def abstains(question: str, answer: str) -> bool:
     if not _ASKS_OF_THE_TEXT.search(question):
         rest, unsaid = _UNSAID.subn(" ", rest)
     return bool(unknown or unsaid) and words(_FILLER.sub(" ", rest)) <= words(question)
-
-
-def _plain(text: str) -> str:
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))

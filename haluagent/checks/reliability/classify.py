@@ -8,7 +8,6 @@ are not in the texts can be inferred from them (else `tool_content`). If it is u
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from haluagent.checks.reliability.judge import Judge
 from haluagent.checks.reliability.records import CallFinding, CallKind
 from haluagent.checks.runs.calls.check import validate_calls
 from haluagent.checks.runs.records import AgentRun, ToolCallValidation, ToolSpec, ToolUse
+from haluagent.text.normalize import spaced
 
 _RULES: dict[str, CallKind] = {"invalid": "tool_format", "fabricated": "tool_content"}
 
@@ -74,8 +74,9 @@ async def _by_meaning(
 
 
 def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments that are neither in a text, nor true or false, nor an optional parameter's default."""
-    known = _plain("\n".join(texts))
+    """The arguments that do not stand in a text, are not true or false, and are not the default of a parameter that may be left
+    out."""
+    known = spaced("\n".join(texts))
     properties, required = tool.parameters.get("properties", {}), tool.parameters.get("required", ())
     found = {}
     for name, value in arguments.items():
@@ -100,14 +101,9 @@ def _parts(value: Any) -> Iterator[str]:
 
 
 def _stands_in(part: str, known: str) -> bool:
-    """Return whether a text contains a value as a whole word or number; in Chinese, where words have no bounds,
-    anywhere."""
-    wanted = _plain(part)
+    """Whether a text has a value as a whole word or number; in Chinese, where words have no ends, anywhere."""
+    wanted = spaced(part)
     return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}(?![a-z0-9])", known) is not None if wanted else True
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _repeats(call: ToolUse, history: Sequence[tuple[ToolUse | None, str]]) -> bool:

@@ -16,7 +16,6 @@ only chooses which windows of long results are read. Where the spec is silent:
 
 import asyncio
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from haluagent.agent import HaluAgent
@@ -29,6 +28,7 @@ from haluagent.checks.runs.answers.evidence import EvidenceText, Field, calls_of
 from haluagent.checks.runs.records import AgentRun, ReportClaim
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.text.language import han_ratio
+from haluagent.text.normalize import unspaced
 from haluagent.types import Language, Usage
 
 INVENTED = 0.1  # the highest score of a claim that cites something nowhere in the run
@@ -80,12 +80,9 @@ def user_text(run: AgentRun) -> str:
 
 
 def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user: str) -> dict[Claim, bool]:
-    """Write what the claims derive below the results, and return for each whether it cites something nowhere in the
-    run.
-
-    The lines are the same for all claims, so that they share the prefix.
-    """
-    known = _plain("\n".join([evidence.text, run.system, user, *(call.tool for call in calls_of(run))]))
+    """Write what the claims derive below the results, and say of each whether it cites what is nowhere in the run. What is
+    written is the same for all claims, so that they share the prefix."""
+    known = unspaced("\n".join([evidence.text, run.system, user, *(call.tool for call in calls_of(run))]))
     derived = Derived(evidence, user)
     lines: dict[str, tuple[Field, ...]] = {}
     invented: dict[Claim, bool] = {}
@@ -102,13 +99,10 @@ def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user
 
 
 def _is_known(citation: str, known: str) -> bool:
-    """Return whether the run contains a citation. A bracketed number passes, since its target is unknown."""
-    return _plain(citation.strip('《》“”"「」')) in known or re.fullmatch(r"[\[【]\d{1,3}[\]】]", citation) is not None
-
-
-def _plain(text: str) -> str:
-    """Normalize a text for comparison: one form of each character, no case, no white space."""
-    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text)).casefold()
+    """Whether the run has it. What a bracketed number stands for is not known, only what it stands beside."""
+    return (
+        unspaced(citation.strip('《》“”"「」')) in known or re.fullmatch(r"[\[【]\d{1,3}[\]】]", citation) is not None
+    )
 
 
 async def _judged(

@@ -25,6 +25,7 @@ from haluagent.judging.comparison import read_without_orders
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows
 from haluagent.prompts import conversation
+from haluagent.text.normalize import letters
 from haluagent.text.numbers import find_numbers, matches
 from haluagent.text.windows import clip
 from haluagent.types import Language
@@ -143,6 +144,6 @@ def agrees(answer: str, original: str, kind: Kind | None, language: Language) ->
     numbers, given = find_numbers(original), find_numbers(answer)
     if kind == "number" and numbers:
         return any(matches(new.value, old) or matches(old.value, new) for old in numbers for new in given)
-    if "".join(filter(str.isalnum, original.casefold())) in "".join(filter(str.isalnum, answer.casefold())):
+    if letters(original) in letters(answer):
         return True
     return (agreement(answer, original, "") or 0.0) >= SAME if kind == "name" else False

@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers, known_numbers
 from haluagent.checks.runs.calls.entities import Entity
 from haluagent.checks.runs.calls.given_dates import GivenDates, written_dates
+from haluagent.text.normalize import folded
 from haluagent.text.numbers import find_numbers, rounds_to
 
 _DASHES = str.maketrans("‐‑‒–—−", "------")
@@ -77,8 +77,8 @@ class Sources:
         text = _readable(text)
         self._dates.add(text, clock=clock)
         self._uncounted.append(text)
-        self._pieces.append(_Piece("\n" + _plain(text)))
-        # Joining like this keeps the pieces few, and copies no text often.
+        self._pieces.append(_Piece("\n" + _address(text)))
+        # Joined like this there are few pieces, and no text is copied often.
         while len(self._pieces) > 1 and len(self._pieces[-2].text) <= 2 * len(self._pieces[-1].text):
             last = self._pieces.pop()
             self._pieces[-1] = _Piece(self._pieces[-1].text + last.text)
@@ -91,7 +91,7 @@ class Sources:
         address may be composed of a given beginning and given identifiers, a hash may be abbreviated, and an identifier
         may get its prefix from a word of the texts (ORD-1234 from "order 1234").
         """
-        text = _plain(entity.text)
+        text = _address(entity.text)
         if entity.kind == "date":
             days = written_dates(entity.text)
             return not days or any(map(self._dates.has, days)) or self._has(text)
@@ -206,7 +206,7 @@ class Sources:
         for text in self._uncounted:
             self._numbers.update(abs(number.value) for number in find_numbers(text))
             self._known |= known_numbers(text)
-            for match in _PHONE.findall(_plain(text)):
+            for match in _PHONE.findall(_address(text)):
                 phone = re.sub(r"\D", "", match)
                 self._phones[phone[-PHONE:]].add(phone)
         self._uncounted.clear()
@@ -226,10 +226,9 @@ def _day(seconds: float) -> date | None:
         return None
 
 
-def _plain(text: str) -> str:
-    """Normalize a text: one form of each character, no capitals, unescaped addresses, and / in paths."""
-    text = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
-    return unquote(text).replace("\\", "/")
+def _address(text: str) -> str:
+    """Return a text folded, addresses without their escapes, and with / in paths."""
+    return unquote(folded(text).translate(_DASHES)).replace("\\", "/")
 
 
 def _readable(text: str) -> str:

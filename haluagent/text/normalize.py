@@ -1,19 +1,12 @@
-"""Text with one way to write each character, and where each character came from.
+"""The normal forms of a text: one way to write each character, for reading it or for comparing it with another."""
 
-NFKC alone would read `10²` as `102`, `2½` as `21/2` and the list mark `①` as the number 1; these are set apart first.
-"""
-
+import re
 import unicodedata
 
 from haluagent.types import Span
 
 MIXED = "\ue000"
 """Stands before the fraction of a mixed number: `2½` is read as `2`, this mark, `1/2`."""
-
-
-def words(text: str) -> tuple[str, ...]:
-    """The words of a list that is easier to read as one line of text."""
-    return tuple(text.split())
 
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True))
@@ -23,8 +16,32 @@ _SAME = {
 }  # fmt: skip
 
 
+def folded(text: str) -> str:
+    """Return `text` in NFKC and without capitals: what is left of it in every comparison."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of `text` and nothing else: two texts that say the same in other punctuation are equal."""
+    return "".join(filter(str.isalnum, folded(text)))
+
+
+def unspaced(text: str) -> str:
+    """Return `text` folded and without white space, to look for an address or a quotation whose marks count."""
+    return re.sub(r"\s+", "", folded(text))
+
+
+def spaced(text: str) -> str:
+    """Return `text` folded, with single spaces, to look for a whole word."""
+    return " ".join(folded(text).split())
+
+
 class Plain:
-    """`text` is the normalized text; `span(start, end)` leads back to offsets in the original."""
+    """A text to read numbers and formulas in, and where each character of it came from.
+
+    NFKC alone would read `10²` as `102`, `2½` as `21/2` and the list mark `①` as the number 1; these are set apart first.
+    `text` is the normalized text; `span(start, end)` leads back to offsets in the original.
+    """
 
     def __init__(self, original: str) -> None:
         pieces: list[str] = []
@@ -42,7 +59,7 @@ class Plain:
         self.text = "".join(pieces)
 
     def span(self, start: int, end: int) -> Span:
-        """The half-open span in the original of a non-empty half-open span in `text`."""
+        """Return the half-open span in the original of a non-empty half-open span in `text`."""
         return self._origin[start], self._origin[end - 1] + 1
 
 
