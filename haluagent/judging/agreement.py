@@ -1,12 +1,12 @@
 """How far a sentence gives the answer that a text gives by itself."""
 
-import re
 from collections.abc import Callable
 from difflib import SequenceMatcher
 
 from haluagent.judging.probabilities import AGREEMENT_TURNS
 from haluagent.text.normalize import letters
 from haluagent.text.numbers import find_numbers
+from haluagent.text.refusals import refuses
 from haluagent.text.words import words
 
 Words = frozenset[str]
@@ -14,11 +14,6 @@ Words = frozenset[str]
 SAID = 0.8  # the share of an answer's characters that a sentence has where it says the same
 LONGER = 1.5  # how much longer the same may be said
 UNIT = 2  # characters beside the numbers of an answer that are only their unit
-_NOT_SAID = re.compile(
-    r"(?:it is |是)?(?:(?:not|un)[ -]?(?:mention|stat|specif|given|known|provid|answer|clear|found|enough)|"
-    r"no (?:answer|information|mention)|(?:没有|没|未|无|不)(?:说|提|知|详|明|给出|提供|相关|答案|信息))",
-    re.IGNORECASE,
-)
 # What is said of an answer, whatever it is about.
 _OF_ANSWERS = (
     "according answer correct correctly reference response question right source sources text true yes "
@@ -28,7 +23,7 @@ _OF_ANSWERS = (
 
 def answers_nothing(own: str) -> bool:
     """Whether an answer only says that the text has none. That speaks neither for a sentence nor against it."""
-    return not words(own) or _NOT_SAID.match(own.strip()) is not None
+    return not words(own) or refuses(own, "short")
 
 
 def agreement(own: str, claim: str, question: str) -> float | None:

@@ -8,6 +8,7 @@ repeats the question claims nothing either. A response of such sentences alone m
 import re
 
 from haluagent.text.normalize import letters
+from haluagent.text.refusals import refuses
 from haluagent.text.segment import split
 from haluagent.types import Sentence
 
@@ -29,19 +30,6 @@ _COURTESY = re.compile(
 )
 # These may answer a yes-or-no question, so they are courtesies only before something else.
 _OPENING = re.compile(r"sure|certainly|of course|okay|ok|当然|当然可以|好的|没问题")
-_SORRY = r"(?:(?:(?:i'm|i\ am|we're|we\ are)\ )?(?:very\ |so\ )?(?:sorry|afraid)|unfortunately)?,?\ ?(?:but\ )?"
-_NOT_KNOWING = re.compile(
-    rf"""{_SORRY}(?:i|we)(?:\ (?:really|honestly|just|currently|also))?
-      (?:\ (?:don't|do\ not|can't|cannot|could\ not|couldn't|am\ unable\ to|am\ not\ able\ to)|'m\ unable\ to|'m\ not\ able\ to)
-      \ (?:know|say|tell|answer|find|provide|determine|give|help|have)(?!\ that\ \w)(?:\ [^,;:\d]*)?
-    |{_SORRY}(?:i'm|i\ am)\ not\ (?:sure|certain)(?!\ that\ \w)(?:\ [^,;:\d]*)?
-    |(?:i\ have\ )?no\ idea
-    |(?:很|非常|实在)?(?:抱歉|对不起|不好意思|遗憾)?[，,]?\s?(?:我们?|本人)?(?:真的|确实|实在|也|暂时|目前|现在|并|还)*
-      (?:不知道|不清楚|不太清楚|不确定|不了解|没有足够的?信息|(?:无法|不能|没法|没办法)(?:回答|确定|判断|提供|得知|给出|告诉))
-      [^，,；;：:\d]*
-    """,
-    re.VERBOSE,
-)
 _HEADING = re.compile(r"[\s>]*#{1,6}\s+[*_]*")
 
 
@@ -68,7 +56,7 @@ def _claims_nothing(text: str, *, alone: bool, last: bool) -> bool:
     if text.rstrip(_MARKS).endswith((":", "：")):
         return not last and not re.search(r"[\d,，;；]", text)
     core = text.casefold().replace("’", "'").strip(_MARKS).rstrip(_ENDS + _MARKS)
-    return bool(_COURTESY.fullmatch(core) or _NOT_KNOWING.fullmatch(core) or (not alone and _OPENING.fullmatch(core)))
+    return bool(_COURTESY.fullmatch(core) or refuses(core, "sentence") or (not alone and _OPENING.fullmatch(core)))
 
 
 def _asks(text: str) -> bool:

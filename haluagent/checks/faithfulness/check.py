@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from haluagent.agent import HaluAgent
-from haluagent.checks.faithfulness.abstain import NO_CLAIM, abstains, claims_nothing
+from haluagent.checks.faithfulness.abstain import NO_CLAIM, claims_nothing
 from haluagent.checks.faithfulness.by_agent import by_agent
 from haluagent.checks.faithfulness.case import Case, Finding, undecided
 from haluagent.checks.faithfulness.fast import by_choice
@@ -18,6 +18,7 @@ from haluagent.detection.limits import Budget, BudgetExceeded, Meter
 from haluagent.errors import ConfigError, ModelError
 from haluagent.judging.comparison import read_without_orders
 from haluagent.text import language as languages
+from haluagent.text.refusals import refuses
 from haluagent.types import Language, Span
 
 GAP = "\n\n"  # between documents
@@ -137,7 +138,7 @@ async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | N
     # In threads: long texts take seconds.
     if await asyncio.to_thread(claims_nothing, case.question, case.answer):
         return undecided(NO_CLAIM)
-    if await asyncio.to_thread(abstains, case.question, case.answer):
+    if await asyncio.to_thread(refuses, case.answer, "answer", case.question):
         return Finding(0.0, "PASS", (_ABSTAINS[case.language],))
     case = case.reading(await asyncio.to_thread(read_without_orders, case.document))
     if not case.readable.strip():

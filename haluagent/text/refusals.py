@@ -1,0 +1,80 @@
+"""Texts that give no answer, in both languages: their writer does not know, or the source does not say."""
+
+import re
+from typing import Literal
+
+from haluagent.text.words import words
+
+Scope = Literal["short", "answer", "sentence"]
+
+_DENIED = r"(?:do(?:es)? not|did not|don't|doesn't|didn't|cannot|can not|can't|could not|couldn't)"
+_SAYS = r"(?:say|mention|state|tell|specify|provide|contain|include|give|answer|indicate|describe|disclose)"
+_UNABLE = rf"(?: {_DENIED}|(?: am| are|'m|'re) (?:unable|not able) to)"
+_SORRY = r"(?:(?:(?:i'm|i am|we're|we are) )?(?:very |so )?(?:sorry|afraid)|unfortunately)?,? ?(?:but )?"
+_SORRY_HAN = r"(?:很|非常|实在)?(?:抱歉|对不起|不好意思|遗憾)?[，,]?\s?"
+
+
+def _of_writer(verbs: str, han_verbs: str) -> str:
+    """Return the pattern for a writer who does not know, or is not able to do what the verbs say."""
+    return (
+        rf"\b(?:i|we)(?: (?:really|honestly|just|currently|also|simply))?{_UNABLE} (?:{verbs})\b"
+        r"|\b(?:i'm|i am|we're|we are) not (?:sure|certain)\b|(?:\bi (?:\w+ )?have )?\bno idea\b(?= (?:about|wh|how|if)|\W*$)"
+        r"|(?:我们?|本人)?(?:真的|确实|实在|也|暂时|目前|现在|并|还)*"
+        r"(?:不知道|不太?清楚|不确定|不了解|答不上来|没有足够的?信息|"
+        rf"(?:无法|不能|没法|没办法)(?:{han_verbs}))"
+    )
+
+
+_KNOWS, _KNOWS_HAN = "know|answer|tell|say|determine|find", "回答|确定|判断|得知|获知"
+_UNKNOWN = re.compile(
+    rf"(?:{_of_writer(_KNOWS, _KNOWS_HAN)})(?: (?:that|this|it|the answer)\b)?"
+    r"|(?:\b(?:it is|it's|that is|that's) )?\b(?:unknown|unclear|not known)\b|\b(?:it is|it's) not clear(?= (?:wh|how|if))|^not clear\b"
+    r"|\b(?:there is )?(?:not enough|insufficient|no) (?:relevant )?(?:information|evidence|answer|context|data)\b"
+    r"|(?:没有|没|无|缺乏|缺少)(?:足够的?|相关的?)*(?:信息|资料|内容|答案|依据)|(?:没有|没|无)相关的?(?:记载|描述|说明|记录)"
+    r"|未知|(?:不详|未详|不明确?|未明确?)(?![\u4e00-\u9fff])|不知(?![^\W何谁])"
+)
+_UNSAID = re.compile(
+    rf"\b{_DENIED} {_SAYS}\b(?: (?:that|this|it|the answer|information)\b)?"
+    r"|(?:\b(?:it is|it's|this is|is|was|are) )?\b(?:not (?:be )?(?:explicitly |specifically |clearly )?"
+    r"(?:said|mentioned|stated|specified|provided|given|found|answered|included)|un(?:mentioned|stated|specified))\b|\bno mention\b"
+    r"|(?:并?没有?|并?未|未曾)(?:明确|具体)?(?:提到|提及|提过|说明|说到|写到|写明|指出|提供|给出|涉及|[说提](?![谎服高升]))"
+    r"(?:过|相关的?(?:信息|内容))?"
+)
+_FILLER = re.compile(
+    r"\b(?:sorry|afraid|unfortunately|apologize|document|documents|text|passage|article|context|reference|source|sources|"
+    r"answer|question|information|provided|given|based|according|here|enough|however|know|available|it|that|this)\b"
+    r"|抱歉|对不起|很遗憾|不好意思|根据|基于|所给|给出的|提供的|这个问题|该问题|文[中章档本]|原文|资料|参考|上下文|材料|答案|"
+    r"信息|内容|问题|这[篇段份一]|里面?|[中里对此这我]"
+)
+_LEAD = re.compile(rf"(?:{_FILLER.pattern}|\b(?:the|in|by|from|to|on|of|but|is|was|are)\b|是|[\W_])*")
+_ASKS_OF_THE_TEXT = re.compile(rf"\b(?:{_SAYS}(?:s|d|ed)?|said|told|given)\b|提到|提及|说明|说到|指出|涉及")
+_SENTENCE = re.compile(
+    rf"(?:{_SORRY}|{_SORRY_HAN})"
+    rf"(?:{_of_writer(_KNOWS + '|provide|give|help|have', _KNOWS_HAN + '|提供|给出|告诉')})(?! that \w)"
+    r"(?:(?<=[a-z])(?: [^,;:\d]*)?|(?<![a-z])[^，,；;：:\d]*)"
+)
+
+
+def refuses(text: str, scope: Scope, question: str = "") -> bool:
+    """Return whether `text` says no more than that its writer does not know, or that the source does not say.
+
+    How much may stand beside that depends on what the text is:
+
+    - "short", an answer of a few words: anything may follow. What does says what is missing (`没有说明具体时间`).
+    - "answer", a whole one: only words of the question, since a claim may hide behind the refusal (`I don't know, but it
+      was Carrick`). Where the question asks what the source mentions, that it does not is a claim.
+    - "sentence", one among claims: only the writer's own not knowing, with what it is that he does not know. That the
+      source does not say something can be checked in the source.
+    """
+    text = text.lower().replace("’", "'").strip()
+    if scope == "sentence":
+        return _SENTENCE.fullmatch(text) is not None
+    if scope == "short":
+        lead = _LEAD.match(text)
+        places = {0, lead.end() if lead else 0}
+        return any(pattern.match(text, place) for place in places for pattern in (_UNKNOWN, _UNSAID))
+    rest, unknown = _UNKNOWN.subn(" ", text)
+    unsaid = 0
+    if not _ASKS_OF_THE_TEXT.search(question.lower()):
+        rest, unsaid = _UNSAID.subn(" ", rest)
+    return bool(unknown or unsaid) and words(_FILLER.sub(" ", rest)) <= words(question)
