@@ -1,6 +1,7 @@
-"""Units of measurement, as far as it takes to see that two numbers are not in the same one."""
+"""Units of measurement: which two numbers may say the same in different ones."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 _DIMENSIONS = {
@@ -21,11 +22,35 @@ _UNITS = {
     for unit in units.split()
     for spelling in unit.split("=")
 }
-_FACTORS = frozenset([7, 10, 12, 16, 24, 30, 36, 52, 60, 100, 365, 1000, 1440, 3600, 10**4, 10**5, 10**6, 10**8])
+FACTORS_OF_UNITS = tuple(map(Fraction, (7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000)))
+"""The usual factors between units that a number is converted by."""
+# Beside these, some that excuse an equation whose units differ, but by which nobody converts an argument.
+_EXCUSING = frozenset([*FACTORS_OF_UNITS, 10, 16, 30, 36, 52, 365, 10**5, 10**8])
+# The unit in the name of a value, another unit behind a number, and how many of the first make one of the other.
+_CONVERSIONS = [
+    (re.compile(name, re.IGNORECASE), re.compile(rf"\s*(?:{unit})", re.IGNORECASE), factor)
+    for name, unit, factor in (
+        (r"sec", r"min|分", 60),
+        (r"sec", r"h(?:ou)?rs?\b|小时", 3600),
+        (r"min", r"h(?:ou)?rs?\b|小时", 60),
+        (r"hour|hrs", r"days?\b|天", 24),
+        (r"days?$", r"weeks?\b|周|个?星期", 7),
+        (r"cents?|fen", r"", 100),
+        (r"(?:_m|met(?:er|re)s?|distance)$", r"km|kilomet|公里|千米", 1000),
+        (r"_(?:g|grams?|ml)$", r"kg|kilo|公斤|千克|l\b|升|lit", 1000),
+        (r"_mb$", r"gb", 1000),
+        (r"_mb$", r"gb", 1024),
+    )
+]
+
+
+def conversions(name: str, after: str) -> Iterator[int]:
+    """Yield by what the value `name` (`duration_sec`) may be divided to give a number with the unit that `after` begins with."""
+    return (factor for pattern, unit, factor in _CONVERSIONS if pattern.search(name) and unit.match(after))
 
 
 def mixed_units(units: Iterable[str]) -> bool:
-    """Whether two different units of one dimension are among them (`cm` and `m`): numbers alone then say nothing."""
+    """Return whether two different units of one dimension are among them (`cm` and `m`): numbers alone then say nothing."""
     seen: dict[str, str] = {}
     for name in units:
         dimension, unit = _UNITS.get(name.replace("^", ""), (name, name))
@@ -35,12 +60,12 @@ def mixed_units(units: Iterable[str]) -> bool:
 
 
 def has_unit(units: Iterable[str]) -> bool:
-    """Whether a unit of measurement is among the words."""
+    """Return whether a unit of measurement is among the words."""
     return any(name.replace("^", "") in _UNITS for name in units)
 
 
 def is_unit_factor(left: Fraction, right: Fraction) -> bool:
-    """Whether one number is a usual factor between units (60, 100, 1000 …) times the other."""
+    """Return whether one number is a usual factor between units (60, 100, 1000 …) times the other."""
     if not left or not right:
         return False
-    return max(left / right, right / left) in _FACTORS
+    return max(left / right, right / left) in _EXCUSING

@@ -14,11 +14,12 @@ from haluagent.checks.runs.answers.critical import is_commitment, specifics
 from haluagent.checks.runs.answers.derived import Derived
 from haluagent.checks.runs.answers.evidence import evidence_of
 from haluagent.checks.runs.answers.ground import score_claims
-from haluagent.checks.runs.calls.days import find_clocks, find_days
 from haluagent.checks.runs.records import AgentRun, ReportClaim, ToolUse, Turn
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.judging.judge import NUMBER_MISSING
 from haluagent.protocols import Message
+from haluagent.text.clocks import find_clocks
+from haluagent.text.dates import find_days
 
 ORDER = {
     "orders": [

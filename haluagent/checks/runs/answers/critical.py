@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from haluagent.checks.runs.calls.days import find_clocks, find_days
 from haluagent.checks.runs.calls.entities import Leaf, entities
+from haluagent.text.clocks import find_clocks
+from haluagent.text.dates import find_days
 from haluagent.text.numbers import find_numbers
 from haluagent.types import Span
 

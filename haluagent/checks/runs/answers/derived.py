@@ -15,9 +15,11 @@ from itertools import combinations, islice
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.checks.runs.answers.evidence import EvidenceText, Field
-from haluagent.checks.runs.calls.days import Clock, Day, find_clocks, find_days
 from haluagent.judging.passages import missing_numbers
+from haluagent.text.clocks import Clock, find_clocks
+from haluagent.text.dates import Day, find_days
 from haluagent.text.numbers import Number, find_numbers, matches, rounds_to, show
+from haluagent.text.units import conversions
 from haluagent.types import Span
 
 MOST = 60  # values of a result used in calculations: pairs of more would explain any number
@@ -25,19 +27,6 @@ PAIRS = 8
 _ABOVE = re.compile(r"(?:over|more than|at least|above|exceed\w*|超过|多于|高于|不少于|至少|大于)\s*[$¥€£]?\s*$", re.I)
 _BELOW = re.compile(r"(?:under|less than|at most|below|up to|不到|少于|低于|不超过|至多|小于)\s*[$¥€£]?\s*$", re.I)
 _DAYS = re.compile(r"\s*[- ]?(?:天|日|晚|夜|days?\b|nights?\b)", re.I)
-# A unit in the name of a value, the unit in the claim, and how many of the first make one of the second.
-_UNITS = [
-    (re.compile(r"sec", re.I), re.compile(r"\s*(?:min|分)", re.I), 60),
-    (re.compile(r"sec", re.I), re.compile(r"\s*(?:h(?:ou)?rs?\b|小时)", re.I), 3600),
-    (re.compile(r"min", re.I), re.compile(r"\s*(?:h(?:ou)?rs?\b|小时)", re.I), 60),
-    (re.compile(r"hour|hrs", re.I), re.compile(r"\s*(?:days?\b|天)", re.I), 24),
-    (re.compile(r"days?$", re.I), re.compile(r"\s*(?:weeks?\b|周|个?星期)", re.I), 7),
-    (re.compile(r"cents?|fen", re.I), re.compile(r"", re.I), 100),
-    (re.compile(r"(?:_m|met(?:er|re)s?|distance)$", re.I), re.compile(r"\s*(?:km|kilomet|公里|千米)", re.I), 1000),
-    (re.compile(r"_(?:g|grams?|ml)$", re.I), re.compile(r"\s*(?:kg|kilo|公斤|千克|l\b|升|lit)", re.I), 1000),
-    (re.compile(r"_mb$", re.I), re.compile(r"\s*gb", re.I), 1000),
-    (re.compile(r"_mb$", re.I), re.compile(r"\s*gb", re.I), 1024),
-]  # fmt: skip
 _Value = tuple[Fraction, Field]
 Note = tuple[str, tuple[Field, ...]]  # a line, and the values it is calculated from
 
@@ -185,8 +174,8 @@ class Derived:
     def _converted(self, number: Number, claim: str) -> Iterator[Note]:
         after = claim[number.span[1] : number.span[1] + 12]
         for value, item in self.values:
-            for name, unit, factor in _UNITS:
-                if name.search(item.key) and unit.match(after) and matches(value / factor, number):
+            for factor in conversions(item.key, after):
+                if matches(value / factor, number):
                     yield (
                         f"{item.key} {item.text} = {number.text}{after.split(' ')[0] if after[:1] != ' ' else ''}",
                         (item,),

@@ -15,7 +15,6 @@ from haluagent.checks.claims.checkers import together
 from haluagent.checks.runs.answers.critical import Kind, Specific, is_commitment, specifics
 from haluagent.checks.runs.answers.evidence import evidence_of
 from haluagent.checks.runs.answers.ground import language_of
-from haluagent.checks.runs.calls.days import find_clocks, find_days
 from haluagent.checks.runs.records import AgentRun, ConsistencyProbe, ReportClaim
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.detection.limits import Budget, BudgetExceeded, Meter
@@ -25,6 +24,8 @@ from haluagent.judging.comparison import read_without_orders
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows
 from haluagent.prompts import conversation
+from haluagent.text.clocks import find_clocks
+from haluagent.text.dates import find_days
 from haluagent.text.normalize import letters
 from haluagent.text.numbers import find_numbers, matches
 from haluagent.text.windows import clip

@@ -1,37 +1,29 @@
 """The dates that texts give: those written in them, and those that follow from their words (`next Monday`, `three
 nights`)."""
 
-import calendar
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from string import ascii_letters, digits
 
-from haluagent.errors import ToolError
-from haluagent.text.dates import find_dates, find_weekdays
+from haluagent.text.dates import (
+    LOOSE_MONTH,
+    MONTHS,
+    calendar_day,
+    find_weekdays,
+    month_of,
+    possible_dates,
+    possible_days,
+)
 from haluagent.text.numbers import find_numbers
 from haluagent.text.numerals import read_han
 
-_SLASHED = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
-_COMPACT = re.compile(r"(?<!\d)((?:19|20)\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?!\d)")
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?"
-_ENGLISH = (
-    re.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*,?\s+(?P<year>\d{{4}})\b", re.I),
-    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\s*,?\s+(?P<year>\d{{4}})\b", re.I),
-)
-_NO_YEAR = (
-    re.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d*[:.]\d)", re.I),
-    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}", re.I),
-    re.compile(r"(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号]?"),
-    re.compile(r"(?<![\d/.-])(?P<month>\d{1,2})[/-](?P<day>\d{1,2})(?![\d/.-])"),
-)
 _MONTH_OF_YEAR = (
-    re.compile(rf"\b{_MONTH}\s+(?:of\s+)?(?P<year>(?:19|20)\d{{2}})\b", re.I),
+    re.compile(rf"\b{LOOSE_MONTH}\s+(?:of\s+)?(?P<year>(?:19|20)\d{{2}})\b", re.I),
     re.compile(r"(?P<year>(?:19|20)\d{2})\s*[年/-]\s*(?P<month>\d{1,2})(?!\d)"),
 )
-_MONTH_NAME = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\b", re.I)
+_MONTH_NAME = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\b", re.I)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _NOW = re.compile(r"(?:today|current(?:ly)?|\bnow\b|this is|the date|it is|今天|今日|当前|现在|当天|日期)", re.I)
 _DAYS = {
@@ -54,24 +46,6 @@ NEAR = 50  # characters after a word for today in which its date is looked for
 END = NEAR + 30  # characters of a text that are read again with the next one, in which a phrase may continue
 WEEKS = 14  # days around today that `Friday` may mean
 ANY_YEAR = range(2000, 2041)
-
-
-def written_dates(text: str) -> frozenset[date]:
-    """Return the complete dates in a text; both readings of an ambiguous one (3/4/2020)."""
-    text = unicodedata.normalize("NFKC", text)
-    found: set[date] = set()
-    for first, second, year in _SLASHED.findall(text):
-        found.update(_days((int(year), int(first), int(second)), (int(year), int(second), int(first))))
-    for parts in _COMPACT.findall(text):
-        found.update(_days(tuple(map(int, parts))))
-    for pattern in _ENGLISH:  # read here because `find_dates` takes ten milliseconds for each
-        for match in pattern.finditer(text):
-            found.update(_days((int(match["year"]), _month(match), int(match["day"]))))
-        text = pattern.sub(" ", text)
-    try:
-        return frozenset(found | {item.value for item in find_dates(_SLASHED.sub(" ", text)) if item.value})
-    except ToolError:
-        return frozenset(found)
 
 
 class GivenDates:
@@ -115,7 +89,7 @@ class GivenDates:
         return self._is_said(day) or any(map(self._is_said, self._moved(day))) or self._is_turn(day)
 
     def _read(self, text: str, clock: bool) -> None:
-        written = written_dates(text)
+        written = possible_dates(text)
         self._written |= written
         if clock:
             self._add_today(written)
@@ -128,18 +102,16 @@ class GivenDates:
         self._end = text[-END:].lstrip(_IN_WORDS)
         self._add_today(_today(text))
         self._years.update(map(int, _YEAR.findall(text)))
-        self._yearless.update(
-            (_month(match), int(match["day"])) for pattern in _NO_YEAR for match in pattern.finditer(text)
-        )
+        self._yearless.update(possible_days(text))
         self._steps.update(step for step, wording in _DAYS.items() if re.search(wording, text, re.I))
         self._weekdays.update(number for number, _ in find_weekdays(text))
         if re.search(r"weekend|周末", text, re.I):
             self._weekdays |= {4, 5, 6, 0}
         self._months.update(
-            int(match["year"]) * 12 + _month(match) - 1
-            for pattern in _MONTH_OF_YEAR for match in pattern.finditer(text) if 1 <= _month(match) <= 12
+            int(match["year"]) * 12 + month_of(match) - 1
+            for pattern in _MONTH_OF_YEAR for match in pattern.finditer(text) if 1 <= month_of(match) <= 12
         )  # fmt: skip
-        self._month_names.update(_MONTHS.index(name.lower()) + 1 for name in _MONTH_NAME.findall(text))
+        self._month_names.update(MONTHS.index(name.lower()) + 1 for name in _MONTH_NAME.findall(text))
         self._month_names.update(int(month) for month in re.findall(r"(?<!\d)(\d{1,2})\s*月(?!\s*\d)", text))
         self._periods.update(length for length, wording in _PERIODS.items() if re.search(wording, text, re.I))
 
@@ -169,7 +141,8 @@ class GivenDates:
                 yield from _shifted(day, sign * days)
             for months in self._months_on:
                 year, month = divmod(_count(day) + sign * months, 12)
-                yield from _days((year, month + 1, day.day))
+                if moved := calendar_day(year, month + 1, day.day):
+                    yield moved
 
     def _is_turn(self, day: date) -> bool:
         """Return whether a period begins or ends on a day, or ended the day before."""
@@ -190,19 +163,8 @@ class GivenDates:
         return month % length == 0 and (year in self._years or year in self._years_around)
 
 
-def _month(match: re.Match[str]) -> int:
-    parts = match.groupdict()
-    return int(parts["month"]) if parts.get("month") else _MONTHS.index(parts["name"].lower()) + 1
-
-
-def _days(*parts: tuple[int, ...]) -> Iterator[date]:
-    for year, month, day in parts:
-        if 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]:
-            yield date(year, month, day)
-
-
 def _today(text: str) -> set[date]:
-    return {day for match in _NOW.finditer(text) for day in written_dates(text[match.end() : match.end() + NEAR])}
+    return {day for match in _NOW.finditer(text) for day in possible_dates(text[match.end() : match.end() + NEAR])}
 
 
 def _lengths(text: str) -> set[tuple[int, str]]:

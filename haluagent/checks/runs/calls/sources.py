@@ -13,9 +13,11 @@ from urllib.parse import unquote
 
 from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers, known_numbers
 from haluagent.checks.runs.calls.entities import Entity
-from haluagent.checks.runs.calls.given_dates import GivenDates, written_dates
+from haluagent.checks.runs.calls.given_dates import GivenDates
+from haluagent.text.dates import possible_dates
 from haluagent.text.normalize import folded
 from haluagent.text.numbers import find_numbers, rounds_to
+from haluagent.text.units import FACTORS_OF_UNITS
 
 _DASHES = str.maketrans("‐‑‒–—−", "------")
 _PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,}\d")
@@ -28,12 +30,13 @@ _HOST_START, _HOST_END = re.compile(r"(?<![a-z0-9-])(?<![a-z0-9]\.)"), re.compil
 _WWW, _WWW_END = re.compile(r"(?<=www\.)"), re.compile(r"(?![a-z0-9.-])")
 _PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
-FACTORS = tuple(
-    Fraction(number) for number in (2, 7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000)
-)
-MAX_OPERANDS = 24  # with more numbers than these, some pair would give almost any third
-# Characters of an abbreviated hash and of a whole one; digits of a telephone number.
-ABBREVIATED, HASH, PHONE = 7, 32, 7
+FACTORS = (2, *FACTORS_OF_UNITS)  # a half and a double, too
+MAX_OPERANDS = 24  # with more numbers than these, some two would make almost any third
+ABBREVIATED, HASH, PHONE = (
+    7,
+    32,
+    7,
+)  # characters of an abbreviated hash, and of a whole one; digits of a telephone number
 
 
 class _Piece:
@@ -93,7 +96,7 @@ class Sources:
         """
         text = _address(entity.text)
         if entity.kind == "date":
-            days = written_dates(entity.text)
+            days = possible_dates(entity.text)
             return not days or any(map(self._dates.has, days)) or self._has(text)
         if entity.kind == "number":
             return self._has(text) or self._has_number(entity.text, whole)

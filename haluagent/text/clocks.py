@@ -1,21 +1,11 @@
-"""Finding days and times of day in a text, in parts: 5 March, 3月5日, 2:30 pm, 下午2点半."""
+"""Times of day in Chinese and English text: 2:30 pm, half past two, 下午2点半."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 
-from haluagent.errors import ToolError
-from haluagent.text.dates import find_dates
 from haluagent.types import Span
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
-_PARTIAL = [
-    re.compile(r"(?<!\d)(?P<number>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号]?"),
-    re.compile(rf"\b{_MONTH}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)", re.I),
-    re.compile(rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?![a-z])", re.I),
-]
 _CLOCK = re.compile(
     r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])[:：](?P<minute>[0-5]\d)(?::[0-5]\d)?(?:\.\d+)?(?![\d:])\s*(?P<half>[ap]\.?m\b)?"
     r"|(?<![\d:.-])(?P<plain>1[0-2]|[1-9])\s*(?P<am>[ap]\.?m\b)",
@@ -42,27 +32,6 @@ _LATE = ("下午", "傍晚", "晚上", "晚")
 
 
 @dataclass(frozen=True)
-class Day:
-    """A day; `year` is None if the text gives none."""
-
-    year: int | None
-    month: int
-    day: int
-    span: Span
-    text: str
-
-    def is_same(self, other: "Day") -> bool:
-        years = {self.year, other.year} - {None}
-        return (self.month, self.day) == (other.month, other.day) and len(years) < 2
-
-    def date(self) -> date | None:
-        try:
-            return date(self.year, self.month, self.day) if self.year else None
-        except ValueError:
-            return None
-
-
-@dataclass(frozen=True)
 class Clock:
     """A time of day in minutes; `twice` if it may be before or after noon."""
 
@@ -76,29 +45,8 @@ class Clock:
         return (self.minutes - other.minutes) % (720 if ambiguous else 1440) == 0
 
 
-def find_days(text: str) -> list[Day]:
-    """Return the days in a text, in order. An ambiguous date (3/4/2020) is left out."""
-    try:
-        found = [
-            Day(item.value.year, item.value.month, item.value.day, item.span, item.text)
-            for item in find_dates(text)
-            if item.value
-        ]
-    except ToolError:
-        found = []
-    for pattern in _PARTIAL:
-        for match in pattern.finditer(text):
-            if any(day.span[0] < match.end() and match.start() < day.span[1] for day in found):
-                continue
-            parts = match.groupdict()
-            month = int(parts["number"]) if "number" in parts else _MONTHS.index(parts["month"].lower()) + 1
-            if 1 <= month <= 12 and 1 <= int(parts["day"]) <= 31:
-                found.append(Day(None, month, int(parts["day"]), match.span(), match[0].strip()))
-    return sorted(found, key=lambda day: day.span)
-
-
 def find_clocks(text: str) -> list[Clock]:
-    """Return the times of day in a text, in order."""
+    """Return the times of day of `text`, in order."""
     found: list[Clock] = []
     masked = _ZONE.sub(lambda zone: zone[1] + " " * len(zone[2]), text)
     masked = re.sub(r"(?<=\d)T(?=\d\d:)", " ", masked)  # 2025-03-05T14:30
