@@ -9,10 +9,11 @@ from fractions import Fraction
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.text.dates import Duration, FoundDate, find_dates, find_durations, find_weekdays, weekday_name
+from haluagent.text.messages import message
 from haluagent.text.numbers import show
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
-from haluagent.types import Evidence, Label, Language, Sentence, Span, ToolResult
+from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 CONFIDENCE = 0.98
 
@@ -21,33 +22,6 @@ _BETWEEN = re.compile(
     r"how long|number of (?:days|weeks|months)|days (?:are there )?(?:between|from|passed|until)",
     re.IGNORECASE,
 )
-_TEXTS: dict[str, dict[Language, str]] = {
-    "impossible": {"en": "{date} is not a day of the calendar", "zh": "日历中没有 {date} 这一天"},
-    "between": {"en": "{start} → {end}: {count} {unit}", "zh": "{start} → {end}：{count} {unit}"},
-    "says": {"en": "{fact}, but the response says {stated}", "zh": "{fact}，但回答写的是 {stated}"},
-    "inclusive": {"en": " ({stated} counts both the first and the last day)", "zh": "（{stated} 把首尾两天都算在内）"},
-    "weekday": {"en": "{date} is a {name}", "zh": "{date} 是{name}"},
-    "no dates": {
-        "en": "two dates are needed; give start and end as they stand in the question, such as 2020-03-01",
-        "zh": "需要两个日期；请按题目中的写法给出 start 和 end，例如 2020-03-01",
-    },
-    "no claim": {
-        "en": "{fact}; the sentence states no number of days and no weekday to compare with",
-        "zh": "{fact}；这句话没有写天数或星期几，无法比较",
-    },
-    "unread": {
-        "en": "{text} is no complete date; write one such as 2020-03-01",
-        "zh": "{text} 不是完整的日期；请写成 2020-03-01 这样",
-    },
-    "foreign": {
-        "en": "{text} is in neither the question nor the response; use only their dates",
-        "zh": "{text} 既不在题目中也不在回答中；请只用其中的日期",
-    },
-}
-_UNITS: dict[Language, dict[str, str]] = {
-    "en": {"days": "days", "weeks": "weeks", "months": "months"},
-    "zh": {"days": "天", "weeks": "周", "months": "个月"},
-}
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
@@ -106,15 +80,13 @@ async def date(
     return await asyncio.to_thread(_check, context, sentence, start, end)
 
 
-def _say(context: ToolContext, key: str, **values: str) -> str:
-    return _TEXTS[key][context.language].format(**values)
-
-
 def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str | None) -> ToolResult:
     own = find_dates(sentence.text)
     for item in own:
         if item.value is None:
-            return _decided(context, sentence, _say(context, "impossible", date=item.text), item.span, False)
+            return _decided(
+                context, sentence, message("date.impossible", context.language, date=item.text), item.span, False
+            )
     weekdays = find_weekdays(sentence.text)
     durations = find_durations(sentence.text)
     if weekdays and not durations:
@@ -122,7 +94,7 @@ def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str
     first, last = _dates(context, own, start, end)
     if not durations:
         fact = _fact(context, first, last, "days")
-        raise ToolError(_say(context, "no claim", fact=fact))
+        raise ToolError(message("date.no_claim", context.language, fact=fact))
     return _check_duration(context, sentence, first, last, durations[-1])
 
 
@@ -139,11 +111,11 @@ def _check_weekday(
     days = [_given(context, start)] if start else [item.value for item in own or find_dates(context.question)]
     day = days[0] if days else None
     if day is None:
-        raise ToolError(_say(context, "no dates"))
+        raise ToolError(message("date.no_dates", context.language))
     number, span = stated
-    fact = _say(context, "weekday", date=day.isoformat(), name=weekday_name(day, context.language))
+    fact = message("date.weekday", context.language, date=day.isoformat(), name=weekday_name(day, context.language))
     right = day.weekday() == number
-    text = fact if right else _say(context, "says", fact=fact, stated=sentence.text[slice(*span)])
+    text = fact if right else message("date.says", context.language, fact=fact, stated=sentence.text[slice(*span)])
     return _decided(context, sentence, text, span, right)
 
 
@@ -151,20 +123,22 @@ def _check_duration(context: ToolContext, sentence: Sentence, first: Day, last: 
     right = stated.value == _between(first, last, stated.unit)
     text = _fact(context, first, last, stated.unit)
     if not right:
-        text = _say(context, "says", fact=text, stated=stated.text)
+        text = message("date.says", context.language, fact=text, stated=stated.text)
         if stated.unit == "days" and stated.value == abs((last - first).days) + 1:
-            text += _say(context, "inclusive", stated=stated.text)
+            text += message("date.inclusive", context.language, stated=stated.text)
     return _decided(context, sentence, text, stated.span, right)
 
 
 def _fact(context: ToolContext, first: Day, last: Day, unit: str) -> str:
-    value, name = _between(first, last, unit), _UNITS[context.language][unit]
+    value, name = _between(first, last, unit), message(f"date.unit.{unit}", context.language)
     if value is None:
         unit, value = "days", Fraction(abs((last - first).days))
-        name = _UNITS[context.language][unit]
+        name = message(f"date.unit.{unit}", context.language)
     if context.language == "en" and value == 1:
         name = name.rstrip("s")
-    return _say(context, "between", start=first.isoformat(), end=last.isoformat(), count=show(value), unit=name)
+    return message(
+        "date.between", context.language, start=first.isoformat(), end=last.isoformat(), count=show(value), unit=name
+    )
 
 
 def _between(first: Day, last: Day, unit: str) -> Fraction | None:
@@ -188,12 +162,12 @@ def _dates(context: ToolContext, own: list[FoundDate], start: str | None, end: s
             read.append(day)
     known = [day for day in read if day is not None]
     if len(read) != len(known) and not (start and end):
-        raise ToolError(_say(context, "no dates"))
+        raise ToolError(message("date.no_dates", context.language))
     first = _given(context, start) if start else (known[0] if known else None)
     rest = [day for day in known if day != first] or known[1:]
     last = _given(context, end) if end else (rest[-1] if rest else None)
     if first is None or last is None:
-        raise ToolError(_say(context, "no dates"))
+        raise ToolError(message("date.no_dates", context.language))
     return first, last
 
 
@@ -201,14 +175,14 @@ def _given(context: ToolContext, text: str) -> Day:
     """A date the model gave. Raises ToolError where it is none, FormatError where no text of the detection has it."""
     found = find_dates(text)
     if len(found) != 1:
-        raise ToolError(_say(context, "unread", text=text[:40]))
+        raise ToolError(message("date.unread", context.language, text=text[:40]))
     day = found[0].value
     if day is None:
-        raise ToolError(_say(context, "impossible", date=found[0].text))
+        raise ToolError(message("date.impossible", context.language, date=found[0].text))
     texts = (context.question, context.response, context.reference or "")
     known = {item.value for source in texts for item in _quiet(source)}
     if day not in known and text.strip() not in context.question + context.response:
-        raise FormatError(_say(context, "foreign", text=text[:40]))
+        raise FormatError(message("date.foreign", context.language, text=text[:40]))
     return day
 
 

@@ -13,6 +13,7 @@ from haluagent.judging.found import (
     worth_reading,
 )
 from haluagent.protocols import SearchResult, ToolContext
+from haluagent.text.messages import message
 from haluagent.text.words import words
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
@@ -20,35 +21,6 @@ from haluagent.types import Label, Sentence, ToolResult
 
 RESULTS = 5
 READ = 3  # passages that are judged, those first that are most about the sentence
-
-_OBSERVATION = {
-    "en": {
-        "supported": "“{title}” supports this ({p:.0%})",
-        "contradicted": "“{title}” does not support this ({p:.0%})",
-        None: "what was found does not decide this; nearest is “{title}” ({p:.0%})",
-        "unrelated": "what was found is about something else: {titles}",
-        "anew": "; asked anew, it gives: {answer}",
-        "number": "; {numbers} is not in it",
-        "nothing": "the search found nothing for: {query}",
-        "none": "there is no search: add documents with `haluagent index add PATH`, or name a search with --search",
-        "quota": "the search allows no more queries: {why}",
-        "late": "the search did not answer in time: {why}",
-        "failed": "the search failed: {why}",
-    },
-    "zh": {
-        "supported": "《{title}》支持这句话（{p:.0%}）",
-        "contradicted": "《{title}》不支持这句话（{p:.0%}）",
-        None: "检索结果不足以判定；最接近的是《{title}》（{p:.0%}）",
-        "unrelated": "检索到的内容与此无关：{titles}",
-        "anew": "；只看检索结果重新作答得到：{answer}",
-        "number": "；其中没有 {numbers}",
-        "nothing": "没有检索到结果：{query}",
-        "none": "没有可用的检索：请用 `haluagent index add 路径` 添加文档，或用 --search 指定检索服务",
-        "quota": "检索次数已用完：{why}",
-        "late": "检索超时：{why}",
-        "failed": "检索失败：{why}",
-    },
-}
 
 
 def _can_search(context: ToolContext, sentence: Sentence) -> bool:
@@ -89,19 +61,19 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
     only where it also is about the question. An empty result, a used-up quota and a time-out are told apart, and none
     of them decides anything.
     """
-    texts = _OBSERVATION[context.language]
+    language = context.language
     if context.search is None:
-        return ToolResult(observation=texts["none"])
+        return ToolResult(observation=message("web_search.none", language))
     try:
         results = await _find(context, sentence, query)
     except QuotaExhausted as error:
-        return ToolResult(observation=texts["quota"].format(why=error))
+        return ToolResult(observation=message("web_search.quota", language, why=error))
     except SearchTimeout as error:
-        return ToolResult(observation=texts["late"].format(why=error))
+        return ToolResult(observation=message("web_search.late", language, why=error))
     except SearchError as error:
-        return ToolResult(observation=texts["failed"].format(why=error))
+        return ToolResult(observation=message("web_search.failed", language, why=error))
     if not results:
-        return ToolResult(observation=texts["nothing"].format(query=query))
+        return ToolResult(observation=message("web_search.nothing", language, query=query))
     return await _judge(context, sentence, results)
 
 
@@ -122,7 +94,7 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
     near = worth_reading(context, sentence, results)[:READ]
     if not near:
         titles = "; ".join(dict.fromkeys(result.title[:60] for result in results))
-        return ToolResult(observation=_OBSERVATION[context.language]["unrelated"].format(titles=titles))
+        return ToolResult(observation=message("web_search.unrelated", context.language, titles=titles))
     best: Found | None = None
     for result in near:
         found = await read_passage(context, sentence, result)
@@ -143,7 +115,9 @@ def _decided(context: ToolContext, sentence: Sentence, label: Label, found: Foun
 
 
 def _say(context: ToolContext, label: Label | None, found: Found, p: float) -> str:
-    texts = _OBSERVATION[context.language]
-    observation = texts[label].format(title=found.result.title, p=p)
-    observation += texts["anew"].format(answer=found.anew) if found.anew else ""
-    return observation + (texts["number"].format(numbers=", ".join(found.missing)) if found.missing else "")
+    language = context.language
+    observation = message(f"web_search.{label or 'undecided'}", language, title=found.result.title, p=p)
+    observation += message("web_search.anew", language, answer=found.anew) if found.anew else ""
+    return observation + (
+        message("web_search.number", language, numbers=", ".join(found.missing)) if found.missing else ""
+    )

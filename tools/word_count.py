@@ -5,6 +5,7 @@ import re
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.text.lengths import Requirement, Unit, length_requirement
+from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Evidence, Label, Language, Sentence, ToolResult
@@ -15,10 +16,6 @@ _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(
     r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:['’.,-][^\W_\u4e00-\u9fff]+)*"
 )
-_UNITS: dict[Language, dict[Unit, str]] = {
-    "en": {"字": "characters", "words": "words", "characters": "characters"},
-    "zh": {"字": "字", "words": "个词", "characters": "个字符"},
-}
 
 
 def count(text: str, unit: Unit) -> int:
@@ -72,11 +69,9 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
         *map(str, requirement.stated if requirement else ()),
     }
     if length is not None and str(length) not in known:
-        raise FormatError(_no_number(context.language, length))
+        raise FormatError(message("word_count.foreign", context.language, length=length))
     if requirement is None:
-        raise ToolError(
-            "题目没有规定字数" if context.language == "zh" else "the question asks for no length in words or characters"
-        )
+        raise ToolError(message("word_count.unasked", context.language))
     number = count(context.response, requirement.unit)
     fits = requirement.allows(number)
     observation = _observe(context, requirement, number, fits)
@@ -89,21 +84,23 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
 
 
 def _observe(context: ToolContext, requirement: Requirement, number: int, fits: bool) -> str:
-    han, words = len(_HAN.findall(context.response)), count(context.response, "words")
-    unit = _UNITS[context.language][requirement.unit]
-    needed = _range(context.language, requirement)
-    if context.language == "zh":
-        other = (
-            f"汉字 {han} 个，字符 {len(context.response)} 个"
-            if requirement.unit == "words"
-            else f"汉字 {han} 个，词 {words} 个"
-        )
-        return f"回答共 {number} {unit}（{other}）；要求 {needed} {unit}：{'符合' if fits else '不符合'}。"
-    other = f"{len(context.response)} characters" if requirement.unit == "words" else f"{words} words"
-    if han:
-        other += f", {han} Han"
-    verdict = "It fits." if fits else "It does not fit."
-    return f"The response has {number} {unit} ({other}); required: {needed} {unit}. {verdict}"
+    language = context.language
+    if requirement.unit == "words":
+        beside = message("word_count.count.characters", language, count=len(context.response))
+    else:
+        beside = message("word_count.count.words", language, count=count(context.response, "words"))
+    han = len(_HAN.findall(context.response))
+    if han or language == "zh":
+        beside = message("word_count.with_han", language, other=beside, han=han)
+    return message(
+        "word_count.result",
+        language,
+        count=number,
+        unit=message(f"word_count.unit.{requirement.unit}", language),
+        beside=beside,
+        needed=_range(language, requirement),
+        verdict=message("word_count.fits" if fits else "word_count.does_not_fit", language),
+    )
 
 
 def _range(language: Language, requirement: Requirement) -> str:
@@ -111,13 +108,7 @@ def _range(language: Language, requirement: Requirement) -> str:
     if low == high:
         return str(low)
     if low is None:
-        return f"不超过 {high}" if language == "zh" else f"at most {high}"
+        return message("word_count.at_most", language, high=high)
     if high is None:
-        return f"不少于 {low}" if language == "zh" else f"at least {low}"
-    return f"{low} 到 {high}" if language == "zh" else f"{low} to {high}"
-
-
-def _no_number(language: Language, length: int) -> str:
-    if language == "zh":
-        return f"{length} 不是题目中的数字；length 请只用题目要求的字数，或不写"
-    return f"{length} is not a number of the question; use the length it asks for, or leave it out"
+        return message("word_count.at_least", language, low=low)
+    return message("word_count.between", language, low=low, high=high)

@@ -11,6 +11,7 @@ from haluagent.judging.instructions import without_orders
 from haluagent.judging.judge import WINDOW_TOKENS, Reading, Source, ask, weigh, wording_of
 from haluagent.judging.passages import best_windows, quoted
 from haluagent.protocols import ToolContext
+from haluagent.text.messages import message
 from haluagent.text.words import words
 from haluagent.types import Label, Sentence, Span, ToolResult
 
@@ -23,33 +24,6 @@ ABOUT = 0.6  # the share of a claim's words in a window that is about the same
 read_without_orders = lru_cache(maxsize=16)(
     without_orders
 )  # of a long reference it takes a second, and every sentence asks for it
-
-_OBSERVATION = {
-    "en": {
-        "supported": "the {where} supports this ({p:.0%})",
-        "contradicted": "the {where} does not support this ({p:.0%})",
-        None: "the {where} does not decide this ({p:.0%})",
-        "absent": "the reference says nothing about this",
-        "quoted": "the reference says this word for word",
-        "anew": "; asked anew, it gives: {answer}",
-        "number": "; {numbers} is not in it",
-        "unread": "; about {share:.0%} of it was read",
-    },
-    "zh": {
-        "supported": "{where}支持这句话（{p:.0%}）",
-        "contradicted": "{where}不支持这句话（{p:.0%}）",
-        None: "{where}不足以判定这句话（{p:.0%}）",
-        "absent": "参考资料没有提到这件事",
-        "quoted": "参考资料原文就是这样写的",
-        "anew": "；只看资料重新作答得到：{answer}",
-        "number": "；其中没有 {numbers}",
-        "unread": "；只读了其中约 {share:.0%}",
-    },
-}
-_WHERE = {
-    "en": {"question": "question", "response": "rest of the response", "reference": "reference"},
-    "zh": {"question": "问题", "response": "回复的其余部分", "reference": "参考资料"},
-}
 
 
 @dataclass(frozen=True)
@@ -109,21 +83,25 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
     """What `compare` finds, in words. Raises as it does."""
     found = await compare(context, sentence)
-    texts, reference = _OBSERVATION[context.language], context.reference or ""
+    language, reference = context.language, context.reference or ""
     source = Source("reference", reference)
     if found.reading is None:
         evidence = source.evidence(found.place, sentence.claim, QUOTED)
         return ToolResult(
-            observation=texts["quoted"], label="supported", confidence=QUOTED, evidence=(evidence,), read=found.read
+            observation=message("match.quoted", language),
+            label="supported",
+            confidence=QUOTED,
+            evidence=(evidence,),
+            read=found.read,
         )
     if found.absent:
-        return ToolResult(observation=texts["absent"], read=found.read)
+        return ToolResult(observation=message("match.absent", language), read=found.read)
     result = result_of(context, sentence, found.label, source, found.supported, found.place)
-    note = texts["anew"].format(answer=found.reading.anew) if found.reading.anew else ""
-    note += texts["number"].format(numbers=", ".join(found.reading.missing)) if found.reading.missing else ""
+    note = message("match.anew", language, answer=found.reading.anew) if found.reading.anew else ""
+    note += message("match.number", language, numbers=", ".join(found.reading.missing)) if found.reading.missing else ""
     if not found.whole and found.label != "supported":
         share = sum(end - start for start, end in found.read) / len(reference)
-        note += texts["unread"].format(share=min(max(share, 0.01), 0.99))  # neither none of it nor all
+        note += message("match.unread", language, share=min(max(share, 0.01), 0.99))  # neither none of it nor all
     return result.model_copy(update={"read": found.read, "observation": result.observation + note})
 
 
@@ -144,7 +122,8 @@ def result_of(
     context: ToolContext, sentence: Sentence, label: Label | None, source: Source, supported: float, place: Span
 ) -> ToolResult:
     language = context.language
-    observation = _OBSERVATION[language][label].format(where=_WHERE[language][source.name], p=supported)
+    where = message(f"match.where.{source.name}", language)
+    observation = message(f"match.{label or 'undecided'}", language, where=where, p=supported)
     if label is None:
         return ToolResult(observation=observation)
     question = "" if source.name == "question" else context.question

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from haluagent.errors import SandboxError, ToolError
 from haluagent.protocols import Execution, ToolContext
 from haluagent.text.code_blocks import find
+from haluagent.text.messages import message
 from haluagent.tooling.registry import Registry
 from haluagent.tools.code_interpreter.tool import MAX_BLOCKS, MAX_VERSIONS, code_interpreter
-from haluagent.tools.code_interpreter.words import REASONS, TEXTS
 from haluagent.types import Language, ToolCall, ToolResult
 
 ADD = "def add(a, b):\n    return a + b"
@@ -74,7 +74,7 @@ def test_a_limit_contradicts_only_where_something_is_tested(interpret, outcome: 
     run = Execution.model_validate({"outcome": outcome})
     result = interpret(Script([run]), ASSERTED)
     assert (result.label, result.confidence) == ("contradicted", 0.7)
-    assert result.observation == REASONS[outcome]["en"].format(seconds=10)
+    assert result.observation == message(f"code.reason.{outcome}", "en", seconds=10)
     assert interpret(Script([run]), f"{ADD}\n\nprint(add(1, 2))").label == "unverified"
 
 
@@ -214,12 +214,6 @@ def test_the_tool_is_offered_for_code_and_the_whole_response(make_context) -> No
     assert not code_interpreter.when(context, context.sentence(1))
     other = make_context("Say hello.", "```js\nconsole.log(1)\n```")
     assert not code_interpreter.when(other, other.sentence(0))
-
-
-def test_every_text_is_in_both_languages_with_the_same_values() -> None:
-    for texts in (*TEXTS.values(), *REASONS.values()):
-        en, zh = (set(re.findall(r"\{(\w+)", texts[language])) for language in ("en", "zh"))  # type: ignore[index]
-        assert en == zh
 
 
 def test_code_and_its_output_claim_nothing_by_themselves(make_context) -> None:

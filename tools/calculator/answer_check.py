@@ -16,6 +16,7 @@ from haluagent.errors import ToolError
 from haluagent.models.calibration import ProblemCurve, calibration_of
 from haluagent.prompts import conversation
 from haluagent.protocols import ToolContext
+from haluagent.text.messages import message
 from haluagent.text.numbers import Number, find_numbers, matches, show
 from haluagent.text.windows import clip
 from haluagent.types import Evidence, Label, ToolResult
@@ -25,12 +26,6 @@ TEMPERATURES = (0.6, 0.9)  # the second where the first samples neither give the
 FORMULA = "root ::= [0-9.+*/() %-]{1,100}"
 SUPPORTED, CONTRADICTED = 0.45, 0.55  # probabilities of being wrong; between them nothing is decided
 COMPARED = 2  # formulas that could be computed, before their disagreement counts
-
-_OBSERVATION = {
-    "en": "worked out anew from the question, {agreeing} of {n} formulas give {stated}{others}; judged wrong with {p:.0%}",
-    "zh": "只根据题目重新列式，{n} 个算式中有 {agreeing} 个得到 {stated}{others}；判断为错的概率 {p:.0%}",
-}
-_OTHERS = {"en": " (others: {values})", "zh": "（其余得到：{values}）"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ async def look_at(context: ToolContext, judge: bool = True) -> Look:
     given = {number.value for number in find_numbers(context.question)}
     stated = [number for number in numbers if number.value not in given] or numbers
     if not stated:
-        raise ToolError("the response states no number" if context.language == "en" else "回复中没有数字")
+        raise ToolError(message("calculator.no_answer", context.language))
     formulas: list[tuple[str, Fraction]] = []
     agreeing: list[tuple[str, Number]] = []
     rivals = 0
@@ -143,5 +138,7 @@ def _describe(
 ) -> str:
     language = context.language
     values = list({show(value): None for _, value in formulas if not matches(value, answer)})
-    others = _OTHERS[language].format(values=", ".join(values[:3])) if values else ""
-    return _OBSERVATION[language].format(agreeing=agreeing, n=len(formulas), stated=answer.text, others=others, p=wrong)
+    others = message("calculator.others", language, values=", ".join(values[:3])) if values else ""
+    return message(
+        "calculator.anew", language, agreeing=agreeing, n=len(formulas), stated=answer.text, others=others, p=wrong
+    )

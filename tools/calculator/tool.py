@@ -14,12 +14,13 @@ from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.text.dates import find_dates, find_durations
 from haluagent.text.lengths import length_requirement
+from haluagent.text.messages import message
 from haluagent.text.numbers import Number, find_numbers, matches, show
 from haluagent.text.words import words
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
-from haluagent.types import Evidence, Label, Language, Sentence, Span, ToolResult
+from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 STATED_CONFIDENCE = 0.97
 MATCH_CONFIDENCE = 0.75
@@ -36,43 +37,6 @@ _FIGURE = re.compile(
     re.IGNORECASE,
 )
 _SUM = re.compile(r"\d\s*[-+*/×÷]\s*\d")
-_TEXTS: dict[str, dict[Language, str]] = {
-    "wrong": {
-        "en": "{left} = {value}, but the response says {stated}",
-        "zh": "{left} = {value}，但回答写的是 {stated}",
-    },
-    "right": {"en": "{left} = {right} holds", "zh": "{left} = {right}，成立"},
-    "identity": {"en": "{left} is not {right}", "zh": "{left} 不等于 {right}"},
-    "match": {"en": "{formula} = {value}, as stated ({stated})", "zh": "{formula} = {value}，与所写的 {stated} 一致"},
-    "mismatch": {
-        "en": "{formula} = {value}, not {stated}; a formula of the model's own does not decide",
-        "zh": "{formula} = {value}，不是 {stated}；模型自己列的算式不足以判定",
-    },
-    "solution": {"en": "{equation} has the solution {value}, as stated", "zh": "{equation} 的解是 {value}，与所写一致"},
-    "no solution": {
-        "en": "{equation} has the solution {value}, but the response says {stated}",
-        "zh": "{equation} 的解是 {value}，但回答写的是 {stated}",
-    },
-    "traced": {"en": "{number} is the result in {name}", "zh": "{number} 是 {name} 的计算结果"},
-    "given": {"en": "{number} is given in the question", "zh": "{number} 是题目给出的"},
-    "no equation": {
-        "en": "no equation here can be computed; give as formula how its number follows from those in the question",
-        "zh": "这里没有可以计算的等式；请用题目中的数字列出能得到该数的算式 formula",
-    },
-    "no number": {"en": "{name} states no number to compare with", "zh": "{name} 中没有可以比较的数字"},
-    "foreign": {
-        "en": "{number} is in neither the question nor the response; use only their numbers",
-        "zh": "{number} 既不在题目中也不在回答中；请只用其中的数字",
-    },
-    "no step": {
-        "en": "{formula} calculates nothing; write a formula such as 15*6",
-        "zh": "{formula} 没有计算任何东西；请写出算式，例如 15*6",
-    },
-}
-
-
-def _say(language: Language, key: str, **values: str) -> str:
-    return _TEXTS[key][language].format(**values)
 
 
 def is_problem(context: ToolContext) -> bool:
@@ -171,7 +135,7 @@ def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult
     if not equations and (traced := _trace(context, sentence)):
         return _result("supported", MATCH_CONFIDENCE, traced)
     if not formula:
-        raise ToolError(_say(context.language, "no equation"))
+        raise ToolError(message("calculator.no_equation", context.language))
     return _check_formula(context, sentence, formula)
 
 
@@ -182,12 +146,14 @@ def _result(label: Label, confidence: float, evidence: list[Evidence]) -> ToolRe
 
 def _evidence(context: ToolContext, sentence: Sentence, equation: Equation) -> Evidence:
     if equation.holds:
-        text = _say(context.language, "right", left=equation.left, right=equation.right)
+        text = message("calculator.right", context.language, left=equation.left, right=equation.right)
     elif equation.value is None:
-        text = _say(context.language, "identity", left=equation.left, right=equation.right)
+        text = message("calculator.identity", context.language, left=equation.left, right=equation.right)
     else:
         value = show(equation.value.number)
-        text = _say(context.language, "wrong", left=equation.computed, value=value, stated=equation.stated)
+        text = message(
+            "calculator.wrong", context.language, left=equation.computed, value=value, stated=equation.stated
+        )
     return Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
 
 
@@ -203,10 +169,10 @@ def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equa
         if known is None or not known[1]:
             continue
         number, found = known
-        key = "solution" if agrees(number, found) else "no solution"
-        text = _say(
+        key = "solution" if agrees(number, found) else "no_solution"
+        text = message(
+            f"calculator.{key}",
             context.language,
-            key,
             equation=f"{equation.left} = {equation.right}",
             value=", ".join(map(show, found)),
             stated=number.text,
@@ -240,10 +206,10 @@ def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
     for number in find_numbers(sentence.text):
         if number.value in calculated:
             span, other = calculated[number.value]
-            text = _say(context.language, "traced", number=number.text, name=other.name)
+            text = message("calculator.traced", context.language, number=number.text, name=other.name)
             evidence.append(Evidence(source="response", text=text, span=span))
         elif number.value in given and _moved(number.span, sentence.span[0]) not in answers:
-            text = _say(context.language, "given", number=number.text)
+            text = message("calculator.given", context.language, number=number.text)
             evidence.append(Evidence(source="question", text=text, span=given[number.value].span))
         else:
             return []
@@ -265,14 +231,14 @@ def _solutions(context: ToolContext, sentence: Sentence) -> dict[Fraction, tuple
 def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
     stated, offset = stated_results(sentence.text) or find_numbers(sentence.text), sentence.span[0]
     if not stated:
-        raise ToolError(_say(context.language, "no number", name=sentence.name))
+        raise ToolError(message("calculator.no_number", context.language, name=sentence.name))
     calculated, values = _values(context, formula)
     _refuse_foreign_numbers(context, calculated)
     pairs = [(value, number) for value in values for number in stated if matches(value.number, number)]
     value, number = pairs[0] if pairs else (values[0], stated[-1])
-    text = _say(
+    text = message(
+        "calculator.match" if pairs else "calculator.mismatch",
         context.language,
-        "match" if pairs else "mismatch",
         formula=calculated,
         value=show(value.number),
         stated=number.text,
@@ -287,7 +253,7 @@ def _values(context: ToolContext, formula: str) -> tuple[str, list[Value]]:
     """What was calculated, and its values: several where an equation has several solutions."""
     tokens = tokenize(formula)
     if not any(token.kind in ("operator", "function", "root", "fraction", "factorial", "pi") for token in tokens):
-        raise FormatError(_say(context.language, "no step", formula=formula[:40]))
+        raise FormatError(message("calculator.no_step", context.language, formula=formula[:40]))
     places = [token.span for token in tokens if token.kind == "equals"]
     if not places:
         return formula, [evaluate(formula)]
@@ -304,4 +270,4 @@ def _refuse_foreign_numbers(context: ToolContext, formula: str) -> None:
     texts = [context.question, context.response, context.reference or ""]
     texts += [item.text for entry in context.memory for item in entry.evidence]
     for number in foreign_numbers(formula, texts, USUAL_CONSTANTS):
-        raise FormatError(_say(context.language, "foreign", number=number.text))
+        raise FormatError(message("calculator.foreign", context.language, number=number.text))

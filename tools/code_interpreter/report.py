@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from haluagent.protocols import ToolContext
+from haluagent.text.messages import message
 from haluagent.tools.code_interpreter.examples import Example, calls
 from haluagent.tools.code_interpreter.plan import Plan
 from haluagent.tools.code_interpreter.run import SECONDS, Result
 from haluagent.tools.code_interpreter.verdict import LIMITS, SURROUNDINGS, WRONG
-from haluagent.tools.code_interpreter.words import COUNTS, DETAILS_ZH, REASONS, TEXTS
 from haluagent.types import Evidence, Label, Span, ToolResult
 
 BY_QUESTION = 0.9  # the question's examples decide
@@ -18,10 +18,6 @@ BY_OWN_TEST = 0.7  # a test of the response that the question speaks against
 
 MAX_SHOWN = 160  # characters of code or output in an observation
 MAX_EVIDENCE = 5  # examples of the question
-
-
-def say(context: ToolContext, key: str, **values: object) -> str:
-    return TEXTS[key][context.language].format(**values)
 
 
 @dataclass(frozen=True)
@@ -51,13 +47,13 @@ def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> Repor
     lacking = failed is not None and failed.of == "program" and failed.finding.cause in (*SURROUNDINGS, "unknown_name")
     others = all(one.finding.cause == "ok" for one in results if one is not failed)
     if (total and failed is None) or (apart and lacking and others):
-        text = say(context, "passed", tests=_counts(context, results)) + _renamed(context, plan)
+        text = message("code.passed", context.language, tests=_counts(context, results)) + _renamed(context, plan)
         return Report("supported", text, BY_QUESTION if given else BY_ITSELF, _proof(context, plan, text))
     if failed is None:
-        return Report("unverified", say(context, "untested"))
+        return Report("unverified", message("code.untested", context.language))
     text = _reason(context, failed)
     if total:
-        text += say(context, "also passed", tests=_counts(context, results))
+        text += message("code.also_passed", context.language, tests=_counts(context, results))
     return Report("unverified", text, evidence=_evidence(context, plan, failed))
 
 
@@ -67,7 +63,7 @@ def combined(context: ToolContext, reports: Sequence[Report], versions: int) -> 
     number, worst = min(enumerate(reports, 1), key=lambda item: (order.index(item[1].label), item[1].confidence))
     text = worst.text
     if versions > 1 and worst.label != "supported":
-        text = say(context, "version", number=number, count=versions, text=text)
+        text = message("code.version", context.language, number=number, count=versions, text=text)
     return ToolResult(observation=text, label=worst.label, confidence=worst.confidence, evidence=worst.evidence)
 
 
@@ -81,9 +77,9 @@ def _contradicted(context: ToolContext, plan: Plan, result: Result, results: Seq
     text = _fault(context, result) + _renamed(context, plan)
     if result.of in ("program", "own") and result.finding.cause == "test" and _against_question(context, plan, result):
         confidence = BY_OWN_TEST
-        text += say(context, "own test is wrong")
+        text += message("code.own_test_is_wrong", context.language)
     if counts := _counts(context, results):
-        text += say(context, "also passed", tests=counts)
+        text += message("code.also_passed", context.language, tests=counts)
     return Report("contradicted", text, confidence, _evidence(context, plan, result))
 
 
@@ -91,21 +87,28 @@ def _fault(context: ToolContext, result: Result) -> str:
     finding = result.finding
     if result.of in ("sample", "stated") and finding.cause == "test" and (result.wanted or result.real):
         values = {"input": _short(result.given), "stated": _short(result.wanted), "real": _short(result.real)}
-        return say(context, result.of, **values)
+        return message(f"code.{result.of}", context.language, **values)
     detail = _detail(context, finding.detail)
-    line = say(context, "line", line=_short(context.response[slice(*finding.span)])) if finding.span else ""
+    line = (
+        message("code.line", context.language, line=_short(context.response[slice(*finding.span)]))
+        if finding.span
+        else ""
+    )
     if result.example is not None:
-        key = "given example" if result.of == "given" else "own example"
-        return say(context, key, example=_example_text(context, result), detail=detail)
-    key = "given test" if result.of == "given" and finding.cause == "test" else finding.cause
-    return say(context, key, detail=detail, line=line)
+        key = "given_example" if result.of == "given" else "own_example"
+        return message(f"code.{key}", context.language, example=_example_text(context, result), detail=detail)
+    key = "given_test" if result.of == "given" and finding.cause == "test" else finding.cause
+    return message(f"code.{key}", context.language, detail=detail, line=line)
 
 
 def _detail(context: ToolContext, error: str) -> str:
     detail = _short(error.removeprefix("AssertionError: "))
-    for said, said_zh in DETAILS_ZH.items() if context.language == "zh" else ():
-        if detail.startswith(said):
-            return said_zh + detail.removeprefix(said).replace(" and returned ", "，返回 ")
+    for key in ("returned", "printed", "raised_nothing"):  # what `prelude.py` says of an example that was not met
+        if detail.startswith(said := message(f"code.detail.{key}", "en")):
+            rest = detail.removeprefix(said)
+            joined = message("code.detail.and_returned", context.language)
+            rest = rest.replace(message("code.detail.and_returned", "en"), joined)
+            return message(f"code.detail.{key}", context.language) + rest
     return detail
 
 
@@ -126,7 +129,7 @@ def _against_question(context: ToolContext, plan: Plan, result: Result) -> bool:
 
 def _reason(context: ToolContext, result: Result) -> str:
     detail = _short(result.finding.detail)
-    return REASONS[result.finding.cause][context.language].format(detail=detail, seconds=SECONDS)
+    return message(f"code.reason.{result.finding.cause}", context.language, detail=detail, seconds=SECONDS)
 
 
 def _passed(results: Sequence[Result], *of: str) -> int:
@@ -139,13 +142,13 @@ def _counts(context: ToolContext, results: Sequence[Result]) -> str:
     texts = []
     for kind, of in kinds.items():
         if count := _passed(results, *of):
-            one, more = COUNTS[kind][context.language]
-            texts.append(one if count == 1 else more.format(count=count))
-    return say(context, "and").join(texts)
+            number = "one" if count == 1 else "more"
+            texts.append(message(f"code.count.{kind}.{number}", context.language, count=count))
+    return message("code.and", context.language).join(texts)
 
 
 def _renamed(context: ToolContext, plan: Plan) -> str:
-    return say(context, "renamed", asked=plan.renamed[0], own=plan.renamed[1]) if plan.renamed else ""
+    return message("code.renamed", context.language, asked=plan.renamed[0], own=plan.renamed[1]) if plan.renamed else ""
 
 
 def _evidence(context: ToolContext, plan: Plan, result: Result) -> tuple[Evidence, ...]:

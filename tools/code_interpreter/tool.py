@@ -6,13 +6,14 @@ from haluagent.errors import NoSandbox
 from haluagent.protocols import ToolContext
 from haluagent.sandbox.choose import advice
 from haluagent.text.code_blocks import find
+from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.code_interpreter.given import completed, context_parts, needed
 from haluagent.tools.code_interpreter.output import is_output
 from haluagent.tools.code_interpreter.parts import is_excerpt, make_part, returns_outside
 from haluagent.tools.code_interpreter.plan import Plan, make_plan
-from haluagent.tools.code_interpreter.report import combined, report, say
+from haluagent.tools.code_interpreter.report import combined, report
 from haluagent.tools.code_interpreter.run import run_plan
 from haluagent.tools.code_interpreter.versions import versions
 from haluagent.types import Sentence, Span, ToolResult
@@ -78,15 +79,17 @@ async def code_interpreter(context: ToolContext, sentence: Sentence) -> ToolResu
     if not any(block.python for block in blocks):
         languages = sorted({block.language for block in blocks if block.language})
         return _unverified(
-            say(context, "other language", language=", ".join(languages)) if languages else say(context, "no code")
+            message("code.other_language", context.language, language=", ".join(languages))
+            if languages
+            else message("code.no_code", context.language)
         )
     if context.sandbox is None:
         return _unverified(advice(context.language))
     if sum(block.python for block in blocks) > MAX_BLOCKS:
-        return _unverified(say(context, "too much", count=MAX_BLOCKS))
+        return _unverified(message("code.too_much", context.language, count=MAX_BLOCKS))
     plans = await asyncio.to_thread(_plans, context)  # a long text takes a second
     if len(plans) > MAX_VERSIONS:
-        return _unverified(say(context, "too many versions", count=MAX_VERSIONS))
+        return _unverified(message("code.too_many_versions", context.language, count=MAX_VERSIONS))
     reports = []
     for plan in plans:
         try:
@@ -95,7 +98,7 @@ async def code_interpreter(context: ToolContext, sentence: Sentence) -> ToolResu
             return _unverified(advice(context.language))
         if reports[-1].label == "contradicted":
             break
-    return combined(context, reports, len(plans)) if plans else _unverified(say(context, "excerpt"))
+    return combined(context, reports, len(plans)) if plans else _unverified(message("code.excerpt", context.language))
 
 
 def _unverified(reason: str) -> ToolResult:

@@ -1,11 +1,10 @@
 """`change_tools`: the model says that none of the tools can check a sentence (after Relign's action of that name)."""
 
 from haluagent.protocols import ToolContext
+from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Sentence, ToolResult
-
-_OBSERVATION = {"en": "no tool fits: {reason}", "zh": "没有合适的工具：{reason}"}
 
 
 @tool(
@@ -35,4 +34,4 @@ _OBSERVATION = {"en": "no tool fits: {reason}", "zh": "没有合适的工具：{
 )
 async def change_tools(context: ToolContext, sentence: Sentence, reason: str) -> ToolResult:
     """Ends in `unverified` with the model's reason."""
-    return ToolResult(observation=_OBSERVATION[context.language].format(reason=reason), label="unverified")
+    return ToolResult(observation=message("change_tools.no_tool", context.language, reason=reason), label="unverified")

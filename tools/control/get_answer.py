@@ -3,22 +3,10 @@
 from typing import Literal
 
 from haluagent.protocols import ToolContext
+from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Sentence, ToolResult
-
-_OBSERVATION = {
-    "en": {
-        "no_claim": "asserts nothing that could be checked",
-        "unverified": "the model found no tool that can check this",
-        None: "the check is finished",
-    },
-    "zh": {
-        "no_claim": "没有可核查的断言",
-        "unverified": "模型没有找到能核查这句话的工具",
-        None: "核查结束",
-    },
-}
 
 
 @tool(
@@ -53,4 +41,4 @@ async def get_answer(
     label: Literal["no_claim", "unverified"] | None = None,
 ) -> ToolResult:
     """The label of a sentence that no tool decides. It can never be `supported` or `contradicted`."""
-    return ToolResult(observation=_OBSERVATION[context.language][label], label=label)
+    return ToolResult(observation=message(f"get_answer.{label or 'finished'}", context.language), label=label)

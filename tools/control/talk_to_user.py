@@ -1,11 +1,10 @@
 """`talk_to_user`: the model says which information is missing for a check (after Relign's action of that name)."""
 
 from haluagent.protocols import ToolContext
+from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Sentence, ToolResult
-
-_OBSERVATION = {"en": "to check this, it takes: {missing}", "zh": "核查这句话还需要：{missing}"}
 
 
 @tool(
@@ -35,4 +34,6 @@ _OBSERVATION = {"en": "to check this, it takes: {missing}", "zh": "核查这句�
 )
 async def talk_to_user(context: ToolContext, sentence: Sentence, missing: str) -> ToolResult:
     """Ends in `unverified`, saying what is missing."""
-    return ToolResult(observation=_OBSERVATION[context.language].format(missing=missing), label="unverified")
+    return ToolResult(
+        observation=message("talk_to_user.missing", context.language, missing=missing), label="unverified"
+    )

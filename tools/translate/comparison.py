@@ -15,6 +15,7 @@ from haluagent.judging.probabilities import UNCALIBRATED, log_odds
 from haluagent.models.calibration import calibration_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Model, Translator
+from haluagent.text.messages import message
 from haluagent.text.normalize import folded
 from haluagent.tools.translate.given import given_translation
 from haluagent.tools.translate.languages import name_of
@@ -46,18 +47,13 @@ class ModelTranslator:
         written = generation.text.strip()
         start, end = given_translation(written, text, target)
         if start == end or generation.truncated:
-            raise ToolError(
-                "模型没有写出完整的译文" if self._language == "zh" else "the model wrote no complete translation"
-            )
+            raise ToolError(message("translate.incomplete", self._language))
         return written[start:end]
 
 
 def _either(*codes: str | None) -> Language | None:
     """The first of the languages that can be judged in."""
     return next((language for code in codes for language in get_args(Language) if code == language), None)
-
-
-_UNTRANSLATED: dict[Language, str] = {"en": "the text was left as it was", "zh": "原文没有被翻译"}
 
 
 class Pair(NamedTuple):
@@ -94,7 +90,7 @@ async def _translate(
     """Raises ToolError for a text that is left as it was, unless it should be: Paris is Paris in many languages."""
     translation = await translator.translate(text, target, source)
     if _tokens(translation) == _tokens(text) != _tokens(expected):
-        raise ToolError(_UNTRANSLATED[language])
+        raise ToolError(message("translate.untranslated", language))
     return translation
 
 

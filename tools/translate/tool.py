@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from haluagent.errors import ToolError
 from haluagent.judging.instructions import orders
 from haluagent.protocols import ToolContext, Translator
+from haluagent.text.messages import message
 from haluagent.text.segment import split
 from haluagent.text.windows import clip
 from haluagent.tooling.definition import tool
@@ -22,45 +23,6 @@ PARTS = 8  # sentences or lines that are compared one by one; of more, the first
 PART_TOKENS = 150
 FAULTY = 0.97
 SHOWN_TOKENS = 150
-
-_TEXTS = {
-    "en": {
-        "supported": "an independent translation says the same ({p:.0%}): {text}",
-        "contradicted": "an independent translation says something else ({p:.0%} alike): {text}",
-        None: "an independent translation does not decide this ({p:.0%} alike): {text}",
-        "back": "translated back, the response says: {text}",
-        "empty": "the response has no translation",
-        "copy": "the response repeats the text instead of translating it",
-        "language": "the translation should be in {expected}; it is in {found}",
-        "another": "another language",
-        "numbers": "the text has {expected} where the translation has {found}",
-        "repeated": "the translation repeats “{found}” over and over",
-        "orders": "; it also tells its reader what to judge",
-        "unread": "; {read} of {parts} parts were compared",
-        "long": "the text and its translation are too long to compare as a whole, and have different numbers of sentences",
-        "failed": "there is no independent translation: {why}",
-        "none": "no translation is asked for here, and the sentence states none",
-        "unknown": "it is not known into which language to translate",
-    },
-    "zh": {
-        "supported": "另行翻译的意思相同（{p:.0%}）：{text}",
-        "contradicted": "另行翻译的意思不同（相同的概率 {p:.0%}）：{text}",
-        None: "另行翻译不足以判定（相同的概率 {p:.0%}）：{text}",
-        "back": "把回复译回去是：{text}",
-        "empty": "回复中没有译文",
-        "copy": "回复只是重复原文，没有翻译",
-        "language": "应当译成{expected}，译文却是{found}",
-        "another": "别的语言",
-        "numbers": "原文是 {expected}，译文写的是 {found}",
-        "repeated": "译文一再重复“{found}”",
-        "orders": "；译文还对读者发出判定的指令",
-        "unread": "；共 {parts} 部分，比较了 {read} 部分",
-        "long": "原文和译文太长，句数又不同，无法比较",
-        "failed": "得不到另行的翻译：{why}",
-        "none": "题目没有要求翻译，这句话也没有说明什么词是什么意思",
-        "unknown": "不清楚要翻译成哪种语言",
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -133,24 +95,24 @@ async def translate(context: ToolContext, sentence: Sentence) -> ToolResult:
         return _faulty(context, given, found)
     parts = _parts(context, given)
     if not parts:
-        return ToolResult(observation=_say(context, "long"))
+        return ToolResult(observation=message("translate.long", context.language))
     translator = context.translator or ModelTranslator(context.model, context.language)
     try:
         return await _compare(context, given, parts, translator)
     except ToolError as error:
-        return ToolResult(observation=_say(context, "failed", why=error))
+        return ToolResult(observation=message("translate.failed", context.language, why=error))
 
 
 def _given(context: ToolContext, sentence: Sentence) -> _Given:
     if task := translation_task(context.question):
         target = _target(context, task)
         if target is None:
-            raise ToolError(_say(context, "unknown"))
+            raise ToolError(message("translate.unknown", context.language))
         span = given_translation(context.response, task.text, target)
         return _Given(task.text, task.source, context.response[slice(*span)], target, span, task.span)
     claim = translation_claim(sentence.text)
     if claim is None:
-        raise ToolError(_say(context, "none"))
+        raise ToolError(message("translate.none", context.language))
     offset = sentence.span[0]
     place = (claim.span[0] + offset, claim.span[1] + offset)
     return _Given(claim.text, claim.source, claim.given, claim.target, place, None)
@@ -172,8 +134,8 @@ def _faulty(context: ToolContext, given: _Given, found: Fault) -> ToolResult:
     expected, other = found.expected, found.found
     if found.kind == "language":
         expected = name_of(expected, context.language)
-        other = name_of(other, context.language) if other else _say(context, "another")
-    observation = _say(context, found.kind, expected=expected, found=other)
+        other = name_of(other, context.language) if other else message("translate.another", context.language)
+    observation = message(f"translate.{found.kind}", context.language, expected=expected, found=other)
     evidence = Evidence(source="response", text=given.translation, span=given.span, score=1 - FAULTY)
     return ToolResult(observation=observation, label="contradicted", confidence=FAULTY, evidence=(evidence,))
 
@@ -200,11 +162,15 @@ async def _compare(
     right, worst = min(compared, key=lambda found: found[0])
     independent = " ".join(pair.independent for _, pair in compared)
     label: Label | None = None
-    note = "" if len(compared) == len(parts) else _say(context, "unread", read=len(compared), parts=len(parts))
+    note = (
+        ""
+        if len(compared) == len(parts)
+        else message("translate.unread", context.language, read=len(compared), parts=len(parts))
+    )
     if right < CONTRADICTED:
         label, independent = "contradicted", worst.independent
     elif right > SUPPORTED and orders(given.translation) and not orders(independent):
-        note = _say(context, "orders")
+        note = message("translate.orders", context.language)
     elif right > SUPPORTED and not note:
         label = "supported"
     return _result(context, given, label, right, _shown(context, independent, worst.back), note)
@@ -216,17 +182,13 @@ def one_of(parts: int, right: float) -> float:
     return right * parts / (right * parts + 1 - right)
 
 
-def _say(context: ToolContext, key: str | None, **values: object) -> str:
-    return _TEXTS[context.language][key].format(**values)
-
-
 def _shown(context: ToolContext, independent: str, back: bool) -> str:
     text, _ = clip(independent, SHOWN_TOKENS, context.model.count_tokens)
-    return _say(context, "back", text=text) if back else text
+    return message("translate.back", context.language, text=text) if back else text
 
 
 def _result(context: ToolContext, given: _Given, label: Label | None, right: float, text: str, note: str) -> ToolResult:
-    observation = _say(context, label, p=right, text=text) + note
+    observation = message(f"translate.{label or 'undecided'}", context.language, p=right, text=text) + note
     if label is None:
         return ToolResult(observation=observation)
     evidence = [Evidence(source="translate", text=text, score=right)]

@@ -7,26 +7,11 @@ from haluagent.agent import HaluAgent
 from haluagent.checks.faithfulness.abstain import NO_CLAIM
 from haluagent.checks.faithfulness.case import Case, Finding, undecided
 from haluagent.errors import ModelError
-from haluagent.report.words import LABELS
+from haluagent.text.messages import message
 from haluagent.tooling.registry import Registry
-from haluagent.types import Detection, Language, MemoryEntry
+from haluagent.types import Detection, MemoryEntry
 
 UNSAID = 0.6  # the lowest score of an answer with a sentence that nothing decides
-
-# Used if there is no question.
-_QUESTION: dict[Language, str] = {"en": "What do the documents say?", "zh": "文档里说了什么？"}
-_TEXTS: dict[Language, dict[str, str]] = {
-    "en": {
-        "sentence": '{label}: "{text}"',
-        "why": "; {reason}",
-        "unchecked": "{n} of {all} claims could not be checked against the documents: they count as new beyond them",
-    },
-    "zh": {
-        "sentence": "{label}：“{text}”",
-        "why": "；{reason}",
-        "unchecked": "{all} 条陈述中有 {n} 条未能与文档核对：按文档之外的新内容计",
-    },
-}
 
 
 async def by_agent(agent: HaluAgent, case: Case) -> Finding:
@@ -35,7 +20,7 @@ async def by_agent(agent: HaluAgent, case: Case) -> Finding:
     Claims that could not be checked are new beyond the documents: the score is then at least `UNSAID`, and the
     threshold decides. Undecided if a limit ended the check, or nothing is claimed. Raise `ModelError`.
     """
-    question = case.question if case.question.strip() else _QUESTION[case.language]
+    question = case.question if case.question.strip() else message("faithfulness.no_question", case.language)
     detection = await within(agent).adetect(question, case.answer, case.document, case.language)
     if detection.stop == "error":
         raise ModelError(detection.error or "the endpoint failed")
@@ -48,7 +33,7 @@ async def by_agent(agent: HaluAgent, case: Case) -> Finding:
     notes = [_bullet(entry, detection) for entry in detection.sentences]
     score = detection.score
     if detection.hallucination is None:
-        notes.append(_TEXTS[case.language]["unchecked"].format(n=len(missing), all=len(claims)))
+        notes.append(message("faithfulness.unchecked", case.language, n=len(missing), all=len(claims)))
         score = max(score, UNSAID)
         verdict = case.verdict(score)
     else:
@@ -72,12 +57,15 @@ def within(agent: HaluAgent) -> HaluAgent:
 
 
 def _bullet(entry: MemoryEntry, detection: Detection) -> str:
-    texts = _TEXTS[detection.language]
+    language = detection.language
     said = [
         step.result.observation for step in detection.steps if step.sentence == entry.sentence.index and step.result
     ]
     reason = entry.reason or (said[-1] if said else "")
-    line = texts["sentence"].format(
-        label=LABELS[detection.language][entry.label], text=" ".join(entry.sentence.text.split())
+    line = message(
+        "faithfulness.sentence",
+        language,
+        label=message(f"report.label.{entry.label}", language),
+        text=" ".join(entry.sentence.text.split()),
     )
-    return line + (texts["why"].format(reason=reason) if reason else "")
+    return line + (message("faithfulness.why", language, reason=reason) if reason else "")

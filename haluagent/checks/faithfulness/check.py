@@ -18,14 +18,11 @@ from haluagent.detection.limits import Budget, BudgetExceeded, Meter
 from haluagent.errors import ConfigError, ModelError
 from haluagent.judging.comparison import read_without_orders
 from haluagent.text import language as languages
+from haluagent.text.messages import message
 from haluagent.text.refusals import refuses
-from haluagent.types import Language, Span
+from haluagent.types import Span
 
 GAP = "\n\n"  # between documents
-_ABSTAINS: dict[Language, str] = {
-    "en": "the answer only says that it does not know, which adds nothing to the documents",
-    "zh": "答案只是说不知道，没有给文档增加任何内容",
-}
 _ORDERS = "the documents hold nothing but orders to whoever reads them, which are no evidence"
 
 
@@ -139,7 +136,7 @@ async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | N
     if await asyncio.to_thread(claims_nothing, case.question, case.answer):
         return undecided(NO_CLAIM)
     if await asyncio.to_thread(refuses, case.answer, "answer", case.question):
-        return Finding(0.0, "PASS", (_ABSTAINS[case.language],))
+        return Finding(0.0, "PASS", (message("faithfulness.abstains", case.language),))
     case = case.reading(await asyncio.to_thread(read_without_orders, case.document))
     if not case.readable.strip():
         return undecided(_ORDERS)

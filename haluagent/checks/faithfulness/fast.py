@@ -10,28 +10,11 @@ from haluagent.judging.judge import WINDOW_TOKENS, Source, ask, weigh
 from haluagent.judging.passages import best_windows, quoted
 from haluagent.models.calibration import Wording
 from haluagent.protocols import ToolContext
+from haluagent.text.messages import message
 from haluagent.text.segment import split
 from haluagent.text.windows import clip
 from haluagent.types import Language, Sentence, Span
 
-_TEXTS: dict[Language, dict[str, str]] = {
-    "en": {
-        "PASS": 'the documents support the answer ({p:.0%}); compared with: "{passage}"',
-        "FAIL": 'the documents do not support the answer ({p:.0%}); compared with: "{passage}"',
-        "quoted": "the documents say this word for word",
-        "number": "{numbers} is not in the documents",
-        "unread": "only {share} % of the documents was read, the parts most like the question and the answer",
-        "clipped": "the answer is long: {hidden} characters in its middle were not read",
-    },
-    "zh": {
-        "PASS": "文档支持这个答案（{p:.0%}）；对照：“{passage}”",
-        "FAIL": "文档不支持这个答案（{p:.0%}）；对照：“{passage}”",
-        "quoted": "文档原文就是这样写的",
-        "number": "文档中没有 {numbers}",
-        "unread": "只读了文档的 {share} %，即与问题和答案最接近的部分",
-        "clipped": "答案很长：中间有 {hidden} 个字符没有读",
-    },
-}
 _SILENT = "the model's judgement depends on nothing but the order of its options: use another mode, or another model"
 
 
@@ -41,11 +24,11 @@ async def by_choice(case: Case) -> Finding:
     A single sentence is judged as the answer to the question, several as one statement. Undecided if the judgement says
     nothing. Raise `ModelError` or `BudgetExceeded`.
     """
-    texts = _TEXTS[case.language]
+    language = case.language
     source = Source("reference", case.document)
     if span := quoted(case.answer, case.readable):
         evidence = source.evidence(span, case.answer, QUOTED)
-        return Finding(1 - QUOTED, case.verdict(1 - QUOTED), (texts["quoted"],), (evidence,))
+        return Finding(1 - QUOTED, case.verdict(1 - QUOTED), (message("faithfulness.quoted", language),), (evidence,))
     count = case.model.count_tokens
     about = f"{case.question} {case.answer}"
     spans, whole = await asyncio.to_thread(best_windows, case.readable, about, WINDOWS, WINDOW_TOKENS, count)
@@ -62,11 +45,18 @@ async def by_choice(case: Case) -> Finding:
     score = 1 - reading.supported
     verdict = case.verdict(score)
     evidence = source.evidence(place, case.answer, reading.supported, case.question)
-    notes = [texts[verdict].format(p=reading.supported, passage=" ".join(clip(evidence.text, 80, count)[0].split()))]
+    notes = [
+        message(
+            f"faithfulness.{verdict}",
+            language,
+            p=reading.supported,
+            passage=" ".join(clip(evidence.text, 80, count)[0].split()),
+        )
+    ]
     if reading.missing:
-        notes.append(texts["number"].format(numbers=", ".join(reading.missing)))
+        notes.append(message("faithfulness.number", language, numbers=", ".join(reading.missing)))
     if hidden := clip(case.answer, WINDOW_TOKENS, count)[1]:
-        notes.append(texts["clipped"].format(hidden=hidden))
+        notes.append(message("faithfulness.clipped", language, hidden=hidden))
     coverage = covered(spans, whole, len(case.document))
     return Finding(score, verdict, (*notes, *unread(coverage, case.language)), (evidence,), coverage)
 
@@ -77,5 +67,5 @@ def covered(spans: list[Span], whole: bool, length: int) -> float:
 
 
 def unread(coverage: float, language: Language) -> list[str]:
-    """Return the note for a text that was not read in full, or an empty list."""
-    return [_TEXTS[language]["unread"].format(share=max(1, math.floor(coverage * 100)))] if coverage < 1 else []
+    """What to say where not all was read."""
+    return [message("faithfulness.unread", language, share=max(1, math.floor(coverage * 100)))] if coverage < 1 else []

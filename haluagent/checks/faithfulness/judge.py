@@ -17,6 +17,7 @@ from haluagent.judging.probabilities import Judgement, judgement, log_odds
 from haluagent.models.calibration import calibration_of
 from haluagent.prompts import conversation, fence
 from haluagent.protocols import Message
+from haluagent.text.messages import message
 from haluagent.text.windows import clip
 from haluagent.types import Language
 
@@ -25,18 +26,10 @@ FREE_TOKENS = 700  # for a model with its own prompt, which may write more
 MARGIN = 600  # tokens for the prompt, the second question and the chat template
 BULLETS, PART_CHARACTERS = 4, 70
 
-# Each point has both sides: a small model compares them only if it has to write both down.
-_SIDES: dict[Language, tuple[str, str]] = {"en": ("response: ", "; reference: "), "zh": ("回复：", "；资料：")}
-_APART: dict[Language, str] = {
-    "en": "after these reasons the model wrote {written}; by its probabilities it is {verdict}",
-    "zh": "模型在这些理由之后写了 {written}；按概率则是 {verdict}",
-}
-
 
 def grammar(language: Language) -> str:
-    """Return the GBNF for the reply: one to four points, each with what the response and the reference say, and the
-    score."""
-    one, other = _SIDES[language]
+    """GBNF for the reply: one to four points, each with what the response and the reference say, and the score."""
+    one, other = (message(f"faithfulness.side.{side}", language) for side in ("response", "reference"))
     return "\n".join(
         [
             r'root ::= "{\"REASONING\": [" point (", " point)'
@@ -71,7 +64,7 @@ async def by_reasons(case: Case) -> Finding:
     score = 1 / (1 + math.exp(sum(odds) / len(odds)))
     verdict = case.verdict(score)
     if verdict != reply.score:
-        notes.append(_APART[case.language].format(written=reply.score, verdict=verdict))
+        notes.append(message("faithfulness.apart", case.language, written=reply.score, verdict=verdict))
     return Finding(score, verdict, (*notes, *rest), compared.evidence, coverage)
 
 

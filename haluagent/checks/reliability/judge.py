@@ -12,16 +12,15 @@ from haluagent.judging.probabilities import Judgement, judgement, log_odds
 from haluagent.models.calibration import MatchCurve, Wording
 from haluagent.prompts import conversation
 from haluagent.protocols import Model, ToolContext
+from haluagent.text.messages import message
 from haluagent.text.windows import clip
 from haluagent.types import Language, Sentence, Usage
 
 Verdict = Literal["yes", "no", "unsure"]
 
 AS_IT_IS = MatchCurve(lean=0.0, slope=1.0)
-SURE = 0.2  # log-odds within which the answer is `unsure`
-_ASKS_FOR: dict[Language, str] = {"en": "The user asks for this: {what}", "zh": "用户要的是：{what}"}
-_MENTIONS: dict[Language, str] = {"en": "It mentions: {what}", "zh": "文中提到：{what}"}
-TEXT_TOKENS = 1200  # per text in a question
+SURE = 0.2  # log-odds, below which either way nothing is said
+TEXT_TOKENS = 1200  # of a text in a question
 
 
 class Judged(NamedTuple):
@@ -32,8 +31,8 @@ class Judged(NamedTuple):
 
 
 def request_for(tool: ToolSpec, language: Language) -> str:
-    """Return the statement that a user asks for what a tool does."""
-    return _ASKS_FOR[language].format(what=tool.description or tool.name)
+    """The statement that a user asks for what a tool does."""
+    return message("reliability.asks_for", language, what=tool.description or tool.name)
 
 
 def mention_of(arguments: dict[str, Any], language: Language) -> str:
@@ -41,7 +40,7 @@ def mention_of(arguments: dict[str, Any], language: Language) -> str:
     values = [
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in arguments.values()
     ]
-    return _MENTIONS[language].format(what="; ".join(values))
+    return message("reliability.mentions", language, what="; ".join(values))
 
 
 class Judge:

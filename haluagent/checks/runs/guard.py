@@ -14,25 +14,11 @@ from haluagent.checks.runs.records import Action, AgentRun, HallucinationReport
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.errors import ConfigError
 from haluagent.prompts import render
-from haluagent.types import Language, Record
+from haluagent.text.messages import message
+from haluagent.types import Record
 
 OnError = Literal["closed", "open"]
-REMEMBERED = 10_000  # the number of runs whose rounds are counted
-# Refusals name the kind of failure, and nothing from the run.
-_REFUSALS: dict[Language, dict[str, str]] = {
-    "en": {
-        "claims": "I could not confirm everything in my answer, so I am not giving it. "
-        "Please ask again with more detail, or check with a reliable source.",
-        "calls": "A step of this task rested on details that I was not given or could not confirm, so I am stopping here. "
-        "Please give the details that are needed and ask again.",
-        "failed": "My answer could not be checked just now, so I am not giving it. Please try again later.",
-    },
-    "zh": {
-        "claims": "我的回答中有内容无法得到证实，因此不予给出。请补充更多信息后再次提问，或向可靠的来源核实。",
-        "calls": "这项任务的某个步骤依据了未提供或无法证实的信息，因此我在此停止。请提供所需的信息后再试。",
-        "failed": "我的回答目前无法完成核查，因此不予给出。请稍后再试。",
-    },
-}
+REMEMBERED = 10_000  # runs whose rounds are counted
 
 
 class Guarded(Record):
@@ -187,4 +173,4 @@ def refusal(run: AgentRun, report: HallucinationReport | None) -> str:
         rejected = gate.open_rejections(run, report.tool_call_validations)
         grounded = all(claim.status in ("grounded", "weak") for claim in report.claims)
         kind = "calls" if rejected and grounded else "claims"
-    return _REFUSALS[language_of(run)][kind]
+    return message(f"runs.refusal.{kind}", language_of(run))

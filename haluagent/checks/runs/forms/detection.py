@@ -10,7 +10,7 @@ from haluagent.checks.runs.forms.assemble import Assembly
 from haluagent.checks.runs.forms.plain import plain
 from haluagent.checks.runs.records import AgentRun, ToolSpec
 from haluagent.errors import ConfigError
-from haluagent.report.words import LABELS
+from haluagent.text.messages import message
 from haluagent.types import Detection, MemoryEntry, Step
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _step(made: Assembly, step: Step) -> None:
 
 
 def _said(entry: MemoryEntry, detection: Detection) -> str:
-    said = f"{entry.sentence.name}: {LABELS[detection.language][entry.label]}"
+    said = f"{entry.sentence.name}: {message(f'report.label.{entry.label}', detection.language)}"
     return f"{said}: {entry.reason}" if entry.reason else said
 
 
