@@ -150,6 +150,15 @@ def possible_dates(text: str) -> frozenset[date]:
     )
 
 
+def date_places(text: str) -> Iterator[Span]:
+    """Yield in order where the dates stand that `possible_dates` reads, none inside another."""
+    last = 0
+    for start, end in sorted(span for span, _ in _complete(text, _LOOSE)):
+        if start >= last:
+            yield start, end
+            last = end
+
+
 def possible_days(text: str) -> Iterator[tuple[int, int]]:
     """Yield month and day of what may be a day without its year, read as generously as by `possible_dates`."""
     return ((month_of(match), int(match["day"])) for pattern in _LOOSE_DAYS for match in pattern.finditer(text))

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from haluagent.text.dates import date_places
 from haluagent.text.numbers import find_numbers
+from haluagent.types import Span
 
 Kind = Literal["url", "email", "path", "date", "handle", "phone", "id", "number"]
 
@@ -19,14 +21,7 @@ _EXTENSION = (
     "txt|md|pdf|docx?|xlsx?|pptx?|csv|tsv|jsonl?|ya?ml|xml|html?|py|ts|java|cpp|rs|rb|sh|sql|log|png|jpe?g|gif|svg|mp[34]|wav|"
     "zip|tar|gz|parquet|ini|toml|cfg|conf|ipynb|tex|bak|eml"
 )
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
-_DATE = (
-    r"(?<![\d.])\d{4}\s?[-./年]\s?\d{1,2}\s?[-./月]\s?\d{1,2}(?!\d)\s?[日号]?"
-    r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
-    r"|(?<![\d/])\d{1,2}/\d{1,2}/\d{4}(?![\d/])"
-    rf"|\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+\d{{4}}\b"
-    r"|(?<!\d)(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)"
-)
+_TIME = re.compile(r"[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ID = (
     rf"{_UUID}"
@@ -37,11 +32,11 @@ _ID = (
     r"|(?<![a-z0-9])(?=[a-z0-9]{6})(?:[a-z]+_)?[a-z]*\d+[a-z]+\d[a-z0-9]*"  # 9s6XKzkNRi
     r"|(?<![\d.])0\d{3,}(?![\d.])"  # 00123
 )
-_PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_PATTERNS: tuple[tuple[Kind, re.Pattern[str] | None], ...] = (
     ("url", re.compile(rf"[a-z][a-z0-9+]*://{_END}+", re.I)),
     ("email", re.compile(r"(?<![\w.+-])[\w.+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.I | re.A)),
     ("url", re.compile(rf"(?<![\w@./-])(?:[a-z0-9-]+\.)+(?:{_TOP})(?![a-z0-9.-]*[a-z0-9])(?:/{_END}*)?", re.I)),
-    ("date", re.compile(_DATE, re.I)),
+    ("date", None),
     ("path", re.compile(rf"(?<![\w/.*)<\\])(?:~|\.{{1,2}}|[a-z]:)?/[\w.-]+(?:(?:/[\w.-]+)+/?|\.(?:{_EXTENSION})\b)", re.I)),
     ("path", re.compile(rf"(?<![\w/.*)<\\])(?:(?:~|\.{{1,2}})/|[a-z]:[\\/]){_END}+", re.I)),
     ("path", re.compile(rf"(?<![\w/])[\w-][\w.-]*(?:/[\w.-]+)*\.(?:{_EXTENSION})(?![\w])", re.I)),
@@ -113,14 +108,21 @@ def entities(leaf: Leaf) -> Iterator[Entity]:
     for kind, pattern in _PATTERNS:
         if code and kind not in ("url", "email"):
             continue
-        for match in pattern.finditer(text):
-            found = match[0].rstrip(".,;:!?")
+        for start, end in [match.span() for match in pattern.finditer(text)] if pattern else list(_dates(text)):
+            found = text[start:end].rstrip(".,;:!?")
             if not (kind == "id" and _NO_ID.fullmatch(found)):
                 yield Entity(kind, found, leaf.path)
-        text = pattern.sub(lambda match: " " * len(match[0]), text)
+            text = text[:start] + " " * (end - start) + text[end:]
     for number in () if code else find_numbers(text):
         if _is_specific(number.text, abs(float(number.value))) and not _is_setting(leaf.name, abs(float(number.value))):
             yield Entity("number", number.text.strip(), leaf.path)
+
+
+def _dates(text: str) -> Iterator[Span]:
+    """Yield the places of the dates, each with the time of day that follows it."""
+    for start, end in date_places(text):
+        time = _TIME.match(text, end)
+        yield start, time.end() if time else end
 
 
 def _written(value: int | float) -> str:

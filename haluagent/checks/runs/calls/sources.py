@@ -30,7 +30,7 @@ _HOST_START, _HOST_END = re.compile(r"(?<![a-z0-9-])(?<![a-z0-9]\.)"), re.compil
 _WWW, _WWW_END = re.compile(r"(?<=www\.)"), re.compile(r"(?![a-z0-9.-])")
 _PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
-FACTORS = (2, *FACTORS_OF_UNITS)  # a half and a double, too
+FACTORS = (Fraction(2), *FACTORS_OF_UNITS)  # a half and a double, too
 MAX_OPERANDS = 24  # with more numbers than these, some two would make almost any third
 ABBREVIATED, HASH, PHONE = (
     7,
