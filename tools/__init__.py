@@ -4,7 +4,8 @@ from haluagent.tooling.registry import Registry
 
 
 def default_registry() -> Registry:
-    """A new registry. Raises ConfigError where an installed package's tool cannot be loaded."""
+    """Return a new registry with the built-in tools and those of installed packages. Raises ConfigError where an
+    installed package's tool cannot be loaded."""
     from haluagent.tools.calculator.tool import calculator
     from haluagent.tools.code_interpreter.tool import code_interpreter
     from haluagent.tools.control.change_tools import change_tools

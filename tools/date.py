@@ -142,7 +142,7 @@ def _fact(context: ToolContext, first: Day, last: Day, unit: str) -> str:
 
 
 def _between(first: Day, last: Day, unit: str) -> Fraction | None:
-    """The difference in days, weeks or months (None where it is no whole number of months)."""
+    """Return the difference in days, weeks or months (None where it is no whole number of months)."""
     first, last = sorted((first, last))
     days = Fraction((last - first).days)
     if unit == "days":
@@ -172,7 +172,8 @@ def _dates(context: ToolContext, own: list[FoundDate], start: str | None, end: s
 
 
 def _given(context: ToolContext, text: str) -> Day:
-    """A date the model gave. Raises ToolError where it is none, FormatError where no text of the detection has it."""
+    """Return the date that the model gave. Raises ToolError where it is none, FormatError where no text of the
+    detection has it."""
     found = find_dates(text)
     if len(found) != 1:
         raise ToolError(message("date.unread", context.language, text=text[:40]))
@@ -187,7 +188,8 @@ def _given(context: ToolContext, text: str) -> Day:
 
 
 def _quiet(text: str) -> list[FoundDate]:
-    """The dates of a text, none where one of them can be read in two ways: then only its exact wording counts."""
+    """Return the dates of a text, none where one of them can be read in two ways: then only its exact wording
+    counts."""
     try:
         return find_dates(text)
     except ToolError:

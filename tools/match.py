@@ -1,4 +1,4 @@
-"""`match`: a sentence compared with the reference, the question, or the rest of the response."""
+"""`match`: compare a sentence with the reference, the question, or the rest of the response."""
 
 from typing import Any, Literal
 
@@ -15,12 +15,12 @@ Where = Literal["question", "response", "reference"]
 
 
 def _can_match(context: ToolContext, sentence: Sentence) -> bool:
-    """There is a reference, or another sentence that this one could contradict."""
+    """Return whether there is a reference, or another sentence that this one could contradict."""
     return sentence.index > 0 and (context.reference is not None or len(context.sentences) > 1)
 
 
 def _the_reference(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
-    """A response of one sentence has nothing else to be compared with than its reference."""
+    """Choose the reference for a response of one sentence, which has nothing else to be compared with."""
     alone = context.reference is not None and len(context.sentences) == 1
     return {"sentence": sentence.name, "context": "reference"} if alone else None
 
@@ -75,7 +75,7 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
 
 
 def _rest(context: ToolContext, sentence: Sentence) -> Source:
-    """The response before the sentence, or after it where it is the first."""
+    """Return the response before the sentence, or after it where it is the first."""
     start, end = sentence.span
     if context.response[:start].strip():
         return Source("response", context.response[:start])

@@ -1,4 +1,4 @@
-"""`web_search`: a sentence checked against what a search finds: the user's own index, or a search engine."""
+"""`web_search`: check a sentence against what a search finds: the user's own index, or a search engine."""
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
 from haluagent.judging.found import (
@@ -78,7 +78,7 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
 
 
 async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[SearchResult]:
-    """What the query finds; where none of it is about the question, what the question itself finds as well."""
+    """Search for the query, and for the question as well where nothing that is found is about it."""
     assert context.search is not None
     results = await context.search.search(query, RESULTS, context.language)
     asked = asked_words(context.question)

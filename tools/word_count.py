@@ -1,4 +1,4 @@
-"""Length: whether a response is as long as its question asks."""
+"""Length: check that a response is as long as its question asks."""
 
 import re
 
@@ -19,9 +19,8 @@ _WORD = re.compile(
 
 
 def count(text: str, unit: Unit) -> int:
-    """How long `text` is in a unit. 字 and characters are all characters, punctuation
-    included, but not white space at the ends; in words, a Chinese
-    character counts as one and `don't` as one."""
+    """Return how long `text` is in a unit. 字 and characters count all characters, punctuation included, but not white
+    space at the ends; among words, a Chinese character counts as one and `don't` as one."""
     return len(_WORD.findall(text)) if unit == "words" else len(text.strip())
 
 

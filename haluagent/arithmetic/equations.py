@@ -43,9 +43,9 @@ class Equation:
 
 
 def find_equations(text: str) -> list[Equation]:
-    """The equations that `text` states, in order, each checked; at most 60. Never raises.
+    """Return the equations that `text` states, in order, each checked; at most 60. Blocks, and never raises.
 
-    May start a child process for π, roots and unknowns; blocking.
+    May start a child process for π, roots and unknowns.
     """
     return list(_find_equations(text))
 
@@ -63,7 +63,7 @@ def _find_equations(text: str) -> tuple[Equation, ...]:
 
 
 def _calculates(side: Side) -> bool:
-    """Whether there is something to work out: an operator, or a multiple of an unknown (`24x`)."""
+    """Return whether there is something to work out: an operator, or a multiple of an unknown (`24x`)."""
     return side.has_operator or (bool(side.unknowns) and any(token.kind == "number" for token in side.tokens))
 
 
@@ -85,7 +85,8 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Side, Side, Token]]:
 
 
 def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Stretches without a stop between them. A line that begins with an equals sign goes on from the line before."""
+    """Return the stretches of a text between two stops. A line that begins with an equals sign goes on from the line
+    before."""
     segment: list[Token] = []
     depth = 0
     for index, token in enumerate(tokens):
@@ -139,13 +140,14 @@ def _check(text: str, left: Side, right: Side, sign: Token) -> Equation:
 
 
 def _begins_with(side: Side, value: Fraction) -> bool:
-    """Whether `value` is the first number of a side, as in `20 - 12 = 8 * 2 = 16`."""
+    """Return whether `value` is the first number of a side, as in `20 - 12 = 8 * 2 = 16`."""
     first = next((token for token in side.tokens if token.kind == "number"), None)
     return first is not None and _value([first]).number == value
 
 
 def _other_units(computed: Side, stated: Side, value: Fraction, claim: Fraction) -> str:
-    """Why the numbers of an equation that does not hold may still be right; empty where nothing speaks for that."""
+    """Return why the numbers of an equation that does not hold may still be right; empty where nothing speaks for
+    that."""
     both = computed.measures | stated.measures
     if both & _ALSO_UNKNOWNS:
         return "a letter in it may be a unit or an unknown"
@@ -175,7 +177,7 @@ def _only_products(side: Side) -> bool:
 
 
 def _readings(computed: Side, stated: Side) -> Iterator[tuple[Value, Value]]:
-    """The values of both sides, as written first, then as writers also mean it. Raises ToolError."""
+    """Yield the values of both sides, as written first, then as writers also mean it. Raises ToolError."""
     yield _value(computed.tokens), _value(stated.tokens)
     yield from _without_percent(computed, stated)
     for tokens in (computed.tokens, stated.tokens):
@@ -187,7 +189,7 @@ def _readings(computed: Side, stated: Side) -> Iterator[tuple[Value, Value]]:
 
 
 def _group_fractions(tokens: Sequence[Token]) -> list[Token]:
-    """Brackets around fractions that are written close together after a spaced sign: `28 / 1/5`."""
+    """Put brackets around fractions that are written close together after a spaced sign: `28 / 1/5`."""
     grouped: list[Token] = []
     index = 0
     while index < len(tokens):
@@ -204,7 +206,7 @@ def _group_fractions(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _without_percent(computed: Side, stated: Side) -> Iterator[tuple[Value, Value]]:
-    """A percent sign may be a unit: `40 / 80 * 100 = 50%`, `100 - 25% = 75%`."""
+    """Leave out percent signs, which may be a unit: `40 / 80 * 100 = 50%`, `100 - 25% = 75%`."""
     bare = [tuple(token for token in side.tokens if token.kind != "percent") for side in (computed, stated)]
     if len(bare[1]) < len(stated.tokens):
         yield _value(computed.tokens), _value(bare[1])
@@ -220,7 +222,7 @@ def _value(tokens: Sequence[Token], mixed: bool = False) -> Value:
 
 
 def _agree(first: Value, second: Value, computed: Side, stated: Side, about: bool) -> bool:
-    """Whether the stated value is the computed one, exactly or rounded as people round."""
+    """Return whether the stated value is the computed one, exactly or rounded as people round."""
     value, claim = first.number, second.number
     if value == claim or (about and close(value, claim)):
         return True
@@ -243,7 +245,7 @@ def _terminates(value: Fraction) -> bool:
 
 
 def _decimals(side: Side) -> int:
-    """The most decimal places among the numbers of a side."""
+    """Return the most decimal places among the numbers of a side."""
     return max((len(token.text.partition(".")[2]) for token in side.tokens if token.kind == "number"), default=0)
 
 

@@ -38,7 +38,8 @@ class Value:
 
 
 def evaluate(formula: str) -> Value:
-    """The value of a formula. Exact: 0.1 + 0.2 is 3/10. `log` is to base 10, angles are in radians unless marked °.
+    """Return the value of a formula. Exact: 0.1 + 0.2 is 3/10. `log` is to base 10, angles are in radians unless marked
+    °.
 
     Raises ToolError with one line that says what is wrong and what would be right.
     """
@@ -49,18 +50,18 @@ def evaluate(formula: str) -> Value:
 
 
 def solve(equation: str) -> list[Value]:
-    """The real values of the one unknown in an equation (`3x + 5 = 63`), at most 8. Raises ToolError."""
+    """Return the real values of the one unknown in an equation (`3x + 5 = 63`), at most 8. Raises ToolError."""
     left, right = _sides(equation)
     return [_read(value) for value in _worker.call({"task": "solve", "sources": [left, right]})]
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two formulas are equal whatever their unknowns are: `4x * 2` and `8x`. Raises ToolError."""
+    """Return whether two formulas are equal whatever their unknowns are: `4x * 2` and `8x`. Raises ToolError."""
     return same_sources(source(_formula_tokens(left)), source(_formula_tokens(right)))
 
 
 def evaluate_source(text: str) -> Value:
-    """The value of an expression that `source` made. Raises ToolError."""
+    """Return the value of an expression that `source` made. Raises ToolError."""
     tree = syntax(text)
     names = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in _LETTERS})
     if names:
@@ -72,7 +73,7 @@ def evaluate_source(text: str) -> Value:
 
 
 def same_sources(left: str, right: str) -> bool:
-    """`same` for expressions that `source` made. Raises ToolError."""
+    """Do what `same` does for expressions that `source` made. Raises ToolError."""
     syntax(left)
     syntax(right)
     return bool(_worker.call({"task": "same", "sources": [left, right]}))
@@ -122,14 +123,14 @@ class _Writer:
         self.atom: int | None = None  # where the operand that ends here begins; None after an operator
 
     def begin(self, text: str) -> None:
-        """Before an operand: a product, where another operand stands right before it."""
+        """Begin an operand: it is a factor where another operand stands right before it."""
         if self.atom is not None:
             self.pieces.append("*")
             self.atom = None
         self.pieces.append(text)
 
     def end(self, start: int) -> None:
-        """After an operand: roots and fractions that were waiting for it are complete."""
+        """End an operand: complete the roots and fractions that were waiting for it."""
         self.atom = start
         while self.open and self.open[-1][0] != "(":
             kind, place = self.open.pop()
@@ -148,7 +149,7 @@ class _Writer:
 
 
 def source(tokens: Sequence[Token], *, mixed: bool = False) -> str:
-    """The expression, in Python's syntax, that tokens stand for; units are left out.
+    """Write tokens as an expression in Python's syntax; units are left out.
 
     `mixed` reads `1(1/2)` as one and a half, as some schoolbooks write it. Raises ToolError where the tokens are no
     formula.
@@ -214,7 +215,7 @@ def _write(writer: _Writer, token: Token, before: Token | None, mixed: bool) -> 
 
 
 def _is_mixed(tokens: Sequence[Token], index: int) -> bool:
-    """Whether `(a/b)` opens at `index` right after a whole number, with a < b."""
+    """Return whether `(a/b)` opens at `index` right after a whole number, with a < b."""
     if index == 0 or tokens[index].spaced or not tokens[index - 1].text.isdigit():
         return False
     group = tokens[index : index + 5]
@@ -241,7 +242,7 @@ _SHAPES = (
 
 
 def syntax(text: str) -> ast.expr:
-    """The syntax tree of an expression, where it holds nothing but arithmetic. Raises ToolError."""
+    """Return the syntax tree of an expression, where it holds nothing but arithmetic. Raises ToolError."""
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -261,7 +262,8 @@ def syntax(text: str) -> ast.expr:
 
 
 def literal(node: ast.Constant, text: str) -> Fraction:
-    """The exact number a literal in `text` stands for: Python's own float would have lost digits. Raises ToolError."""
+    """Return the exact number a literal in `text` stands for: Python's own float would have lost digits. Raises
+    ToolError."""
     try:
         return Fraction(text[node.col_offset : node.end_col_offset])
     except ValueError:
@@ -269,7 +271,7 @@ def literal(node: ast.Constant, text: str) -> Fraction:
 
 
 def _fraction(node: ast.expr, text: str) -> Fraction | None:
-    """The exact value, None where it takes SymPy. Raises ToolError."""
+    """Return the exact value, None where it takes SymPy. Raises ToolError."""
     match node:
         case ast.Constant():
             return _bounded(literal(node, text))

@@ -15,25 +15,25 @@ _DIGITS = re.compile(r"(?<![0-9.])[0-9]{1,30}(?:\.[0-9]{1,30})?(?![0-9])")
 
 
 def foreign_numbers(text: str, sources: Iterable[str], constants: Iterable[Fraction] = ()) -> list[Number]:
-    """The numbers of `text` that are neither in the sources, by value and without their sign, nor constants."""
+    """Return the numbers of `text` that are neither in the sources, by value and without their sign, nor constants."""
     known = set(constants).union(*map(known_numbers, sources))
     return [number for number in calculated_numbers(text) if abs(number.value) not in known]
 
 
 def known_numbers(source: str) -> set[Fraction]:
-    """The values that a source gives, without their signs."""
+    """Return the values that a source gives, without their signs."""
     return _spoken(find_numbers(source)) | set(map(Fraction, _DIGITS.findall(source)))
 
 
 def calculated_numbers(text: str) -> list[Number]:
-    """The numbers of a formula. Operators are set apart, so that `12/4-3` is read as the numbers 12, 4 and 3."""
+    """Return the numbers of a formula. Operators are set apart, so that `12/4-3` is read as the numbers 12, 4 and 3."""
     for operator in OPERATOR_WORDS:
         text = text.replace(operator, f" {operator} ")
     return find_numbers(re.sub(r"([-−–+*×·/÷^()=])", r" \1 ", text))
 
 
 def _spoken(numbers: Iterable[Number]) -> set[Fraction]:
-    """The values, and those a percent can be used as: 20% as 0.2 and as 20."""
+    """Return the values, and those that a percent can be used as: 20% as 0.2 and as 20."""
     found: set[Fraction] = set()
     for number in numbers:
         found.add(abs(number.value))

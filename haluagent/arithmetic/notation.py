@@ -88,7 +88,7 @@ _UNIT_POWER = re.compile(r"(?:\^[23]|[23](?![0-9.]))")
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of `text`, in order. Never raises; white space leaves no token."""
+    """Return the tokens of `text`, in order. Never raises; white space leaves no token."""
     plain = Plain(text)
     line, tokens, place, spaced = plain.text, list[Token](), 0, False
     while place < len(line):
@@ -109,7 +109,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _latin(match: re.Match[str], tokens: list[Token], spaced: bool) -> tuple[list[tuple[Kind, str]], int]:
-    """A Latin word: a function, an unknown, a number word, or a word. A unit takes its power with it (`cm^2`)."""
+    """Read a Latin word: a function, an unknown, a number word, or a word. A unit takes its power with it (`cm^2`)."""
     word, end = match[0], match.end()
     after_operand = bool(tokens) and tokens[-1].ends_operand
     if word in FUNCTIONS:
@@ -166,7 +166,7 @@ def _token(
 
 
 def _han(kind: str, text: str) -> list[tuple[Kind, str]]:
-    """Chinese numerals: numbers with a scale (`3万`) or as parts (`三分之二`), else only beside an operator."""
+    """Read Chinese numerals: numbers with a scale (`3万`) or as parts (`三分之二`), else only beside an operator."""
     if kind == "parts":
         under, over = text.split("分之")
         parts = [read_han(part) for part in (over, {"百": "100", "千": "1000"}.get(under, under))]
@@ -193,7 +193,7 @@ _CLOSED = re.compile(r"[^*\n]*[^\s*]\*+(?:[\s.,;。，；]|$)")
 
 
 def _between(last: Token | None, line: str, start: int, end: int) -> bool:
-    """Whether a star stands between two operands: else it is Markdown, a list mark or emphasis."""
+    """Return whether a star stands between two operands; else it is Markdown, a list mark or emphasis."""
     before, after = line[start - 1 : start], line[end : end + 1]
     if last is None or last.kind == "break" or after in ("", "*"):
         return False
@@ -245,6 +245,6 @@ def _settle(tokens: list[Token]) -> list[Token]:
 
 
 def _is_fraction(tokens: list[Token]) -> bool:
-    """Whether the tokens end in something like `1/2` or `(1/2)`."""
+    """Return whether the tokens end in something like `1/2` or `(1/2)`."""
     kinds = [token.kind for token in tokens[-5:] if token.kind not in ("open", "close")]
     return kinds[-3:] == ["number", "operator", "number"] and any(token.text == "/" for token in tokens[-4:])

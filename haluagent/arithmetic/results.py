@@ -1,4 +1,4 @@
-"""Where a text states its results: right of an equals sign, or in its final answer."""
+"""The results that a text states: right of an equals sign, or in its final answer."""
 
 import re
 
@@ -19,7 +19,7 @@ _EQUALS = re.compile(r"[=≈]|等于")
 
 
 def stated_results(text: str) -> list[Number]:
-    """The numbers that stand as the result of something in `text`: the first one right of each `=`, `≈` or `等于`
+    """Return the numbers that stand as the result of something in `text`: the first one right of each `=`, `≈` or `等于`
     that is not itself the beginning of a longer formula. Spans are into `text`."""
     numbers = find_numbers(text)
     results = []
@@ -33,7 +33,7 @@ def stated_results(text: str) -> list[Number]:
 
 
 def final_answer(response: str) -> list[Number]:
-    """The numbers of the response's final answer, with spans into it; empty where it states no number.
+    """Return the numbers of the response's final answer, with spans into it; empty where it states no number.
 
     These are the numbers in the last `\\boxed{}`; else in the last sentence that has a number and a word such as 答 or
     therefore; else in the last sentence with a number. Where that sentence states equations, their last

@@ -1,4 +1,4 @@
-"""Where a formula begins and ends in running text: `Janet sold [48 clips / 2] in May`.
+"""The beginning and end of a formula in running text: `Janet sold [48 clips / 2] in May`.
 
 Words between numbers are units or prose. A word where a number should stand (`5 * hours worked`) makes the side a
 formula about names: it has no value, and nothing is said about it.
@@ -49,7 +49,7 @@ class Side:
 
     @property
     def measures(self) -> frozenset[str]:
-        """The units, with signs of money."""
+        """Return the units, with signs of money."""
         return self.units | frozenset(token.text for token in self.tokens if token.text in SIGNS)
 
     @property
@@ -58,7 +58,7 @@ class Side:
 
 
 def side_before(part: Sequence[Token]) -> Side | None:
-    """The formula that ends where `part` ends, None where there is none."""
+    """Return the formula that ends where `part` ends, None where there is none."""
     part = part[-MAX_TOKENS:]
     if part and part[0].kind == "operator" and part[0].text == "-" and len(part) > 1 and part[1].spaced:
         part = part[1:]  # the mark of a list item
@@ -79,7 +79,7 @@ def side_before(part: Sequence[Token]) -> Side | None:
 
 
 def side_after(part: Sequence[Token], lead: int = MAX_LEAD) -> Side | None:
-    """The formula that begins where `part` begins, after at most `lead` words; None where there is none."""
+    """Return the formula that begins where `part` begins, after at most `lead` words; None where there is none."""
     part = part[:MAX_TOKENS]
     start = 0
     while start < len(part) and part[start].kind == "word" and part[start].text not in SIGNS:
@@ -99,7 +99,7 @@ def side_after(part: Sequence[Token], lead: int = MAX_LEAD) -> Side | None:
 
 
 def _scan(part: Sequence[Token], start: int, depth: int) -> tuple[Side, int] | None:
-    """The longest formula from `start` on, and where the part goes on behind it and its units."""
+    """Return the longest formula from `start` on, and where the part goes on behind it and its units."""
     index, brackets, operand = start, 0, False
     complete, reached = start, start
     computable, run, units, skipped = True, 0, set[str](), set[int]()
@@ -158,14 +158,14 @@ def _scan(part: Sequence[Token], start: int, depth: int) -> tuple[Side, int] | N
 
 
 def _belongs(before: Sequence[Token]) -> bool:
-    """Whether the number after these tokens is not one of its own: `8 packs of 5 bags * $4`, `day 1 * 2`."""
+    """Return whether the number after these tokens belongs to them: `8 packs of 5 bags * $4`, `day 1 * 2`."""
     if before[-1].text.lower() in _LABELS:
         return True
     return before[-1].text == "of" and any(token.kind == "number" for token in before[-3:])
 
 
 def _is_unit(token: Token | None) -> bool:
-    """Whether a word follows closely, as in `$0.10/candle`."""
+    """Return whether a word follows closely, as in `$0.10/candle`."""
     return token is not None and token.kind == "word" and not token.spaced and token.text not in SIGNS
 
 
@@ -176,7 +176,7 @@ def _may_start(part: Sequence[Token], index: int) -> bool:
 
 
 def _joins(before: Token, token: Token) -> bool:
-    """Whether two operands side by side are a product: `2π`, `3x`, `3(4 + 5)`, `(2)(3)`."""
+    """Return whether two operands side by side are a product: `2π`, `3x`, `3(4 + 5)`, `(2)(3)`."""
     if token.spaced and not (before.kind == "close" and token.kind == "open"):
         return False
     if token.kind in ("pi", "unknown", "root", "fraction"):
@@ -185,7 +185,7 @@ def _joins(before: Token, token: Token) -> bool:
 
 
 def _long_han(part: Sequence[Token], index: int) -> bool:
-    """Whether more Chinese characters follow than a unit has: then they are a phrase."""
+    """Return whether more Chinese characters follow than a unit has: then they are a phrase."""
     run = 0
     while index < len(part) and part[index].kind in ("word", "spelled") and not part[index].raw.isascii():
         run += len(part[index].raw)

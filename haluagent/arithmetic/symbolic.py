@@ -42,7 +42,7 @@ def answer(request: dict[str, Any]) -> Any:
 
 
 def node(tree: ast.expr, source: str) -> sympy.Expr:
-    """The SymPy node of a checked syntax tree. Raises ToolError for a power or factorial that is too large."""
+    """Return the SymPy node of a checked syntax tree. Raises ToolError for a power or factorial that is too large."""
     match tree:
         case ast.Constant():
             number = literal(tree, source)

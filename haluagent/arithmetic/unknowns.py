@@ -1,4 +1,5 @@
-"""Equations with an unknown: what a response says it is, put to the test (`38 = 3x - 7`, and further on `x = 15`)."""
+"""Equations with an unknown: the value that a response gives it, put to the test (`38 = 3x - 7`, and further on `x =
+15`)."""
 
 import re
 from fractions import Fraction
@@ -14,7 +15,7 @@ _LETTER = re.compile(r"(?<![A-Za-z])([A-Za-z])(?![A-Za-z])")
 
 
 def assigned(text: str) -> dict[str, Number]:
-    """The unknowns that a text gives one number, and only one."""
+    """Return the unknowns that a text gives one number, and only one."""
     found: dict[str, list[Number]] = {}
     numbers = {number.span[0]: number for number in find_numbers(text)}
     for match in _ASSIGNED.finditer(text):
@@ -25,7 +26,7 @@ def assigned(text: str) -> dict[str, Number]:
 
 
 def solved(equation: Equation, values: dict[str, Number]) -> tuple[Number, list[Fraction]] | None:
-    """What an equation's one unknown is said to be, and what it comes to; None where that cannot be told.
+    """Return the value that is given for an equation's one unknown, and its solutions; None where they cannot be told.
 
     Starts a child process for the algebra; blocking.
     """
@@ -40,5 +41,5 @@ def solved(equation: Equation, values: dict[str, Number]) -> tuple[Number, list[
 
 
 def agrees(number: Number, found: list[Fraction]) -> bool:
-    """Whether the stated number is one of the solutions, as far as it is stated."""
+    """Return whether the stated number is one of the solutions, as far as it is stated."""
     return any(matches(value, number) for value in found)

@@ -1,4 +1,4 @@
-"""How far a sentence gives the answer that a text gives by itself."""
+"""Compare a sentence with the answer that the model gives from a text alone."""
 
 from collections.abc import Callable
 from difflib import SequenceMatcher
@@ -22,33 +22,34 @@ _OF_ANSWERS = (
 
 
 def answers_nothing(own: str) -> bool:
-    """Whether an answer only says that the text has none. That speaks neither for a sentence nor against it."""
+    """Return whether an answer only says that the text has none. That speaks neither for a sentence nor against it."""
     return not words(own) or refuses(own, "short")
 
 
 def agreement(own: str, claim: str, question: str) -> float | None:
-    """How far a claim agrees with a text's own answer, in [0, 1]: the F1 of their words apart from those of the question (as
-    in SQuAD's evaluation), 1 where it says the same in other words, 0 where it has other numbers. None where the answer, or
-    the claim, is none."""
+    """Return how far a claim agrees with a text's own answer, in [0, 1]: the F1 of their words apart from those of the
+    question (as in SQuAD's evaluation), 1 where it says the same in other words, 0 where it has other numbers. None
+    where one of the two says nothing."""
     return _measured(own, claim, question, lambda one, other: 2 * len(one & other) / (len(one) + len(other)))
 
 
 def contained(own: str, claim: str, question: str) -> float | None:
-    """`agreement` with a sentence that may say more: the share of the answer's words that it has."""
+    """Measure `agreement` with a sentence that may say more: the share of the answer's words that it has."""
     return _measured(own, claim, question, lambda one, other: len(one & other) / len(one))
 
 
 def counted(agrees: float | None, own: str, claim: str, question: str, text: str) -> float | None:
-    """How far an answer's agreement counts for a claim beside a text. What a claim adds to the answer may be made up: where it
-    has words that neither the text nor the question has, the answer may speak against it and no longer for it."""
+    """Limit an answer's agreement where the claim says more than the answer. What it adds may be made up: where it has
+    words that neither the text nor the question has, the answer may speak against it and no longer for it."""
     if agrees is None or agrees <= AGREEMENT_TURNS or not adds(claim, f"{text} {question} {own}"):
         return agrees
     return AGREEMENT_TURNS
 
 
 def adds(claim: str, known: str) -> bool:
-    """Whether a claim has words that are not known, beside those that only speak of an answer; of a Chinese pair, neither
-    character. Numbers, which are written in more than one way, do not count (`missing_numbers` looks for them)."""
+    """Return whether a claim has words that are not known, beside those that only speak of an answer. A pair of Han
+    characters is known where one of them is. Numbers, which are written in more than one way, do not count
+    (`missing_numbers` looks for them)."""
     known = f"{known} {_OF_ANSWERS}"
     there, characters = words(known), set(known)
     said = {word.removesuffix("'s") for word in words(claim) if not word[0].isdigit()}
@@ -69,8 +70,8 @@ def _measured(own: str, claim: str, question: str, measure: Callable[[Words, Wor
 
 
 def _by_numbers(own: str, claim: str) -> float | None:
-    """0 where both have numbers and each has one that the other has not; 1 where the answer is nothing but numbers that the
-    claim has; else None."""
+    """Return 0 where both have numbers and each has one that the other has not; 1 where the answer is nothing but
+    numbers that the claim has; else None."""
     found = find_numbers(own)
     one, other = {number.value for number in found}, {number.value for number in find_numbers(claim)}
     if not one or not other:
@@ -84,8 +85,8 @@ def _by_numbers(own: str, claim: str) -> float | None:
 
 
 def says(claim: str, own: str) -> bool:
-    """Whether a claim has the characters of an answer in their order and close together, some left out or put between, but
-    none in the place of another: 黄果树瀑布 for 黄果树大瀑布, and not 白头海雕 for 白尾海雕."""
+    """Return whether a claim has the characters of an answer in their order and close together, some left out or put
+    between, but none in the place of another: 黄果树瀑布 for 黄果树大瀑布, and not 白头海雕 for 白尾海雕."""
     wanted, given = letters(own), letters(claim)
     blocks = [
         block for block in SequenceMatcher(None, wanted, given, autojunk=False).get_matching_blocks() if block.size

@@ -1,4 +1,4 @@
-"""A sentence compared with the reference: what stands there word for word, and what the model judges of the rest."""
+"""Compare a sentence with the reference: word for word first, then by the model's judgement."""
 
 import asyncio
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ read_without_orders = lru_cache(maxsize=16)(
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a sentence stands to the reference: `label` is None where that decides nothing, and `supported` in [0, 1] the
+    """A sentence compared with the reference: `label` is None where that decides nothing, and `supported` in [0, 1] the
     probability that the reference supports it. `read` are the windows that were read, all of it where `whole`, and
     `place` the one that counts; `readable` is the reference without orders, at the same offsets.
 
-    What stands there word for word has no `reading`: it was not judged. `absent` where the two do not share a word.
+    A quotation of the reference has no `reading`, since it was not judged. `absent` says that the two share no word.
     """
 
     label: Label | None
@@ -46,13 +46,12 @@ class Comparison:
 
 
 async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
-    """A sentence against the reference: any window that is read may support it, and the best must speak against it.
+    """Compare a sentence with the reference. Any window may support it; only the best one may contradict it.
 
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
     support it, so where the reference was not read whole, "contradicted" takes a window that is about what the sentence
-    is about: one with most of its words.
-    Right sums of the sentence over its numbers are read with it, since they follow from it.
-    What stands in it word for word needs no judgement. Raises ToolError where there is no reference.
+    is about: one with most of its words. Correct calculations of the sentence with numbers of the reference are read
+    with it, since they follow from it. A quotation needs no judgement. Raises ToolError where there is no reference.
     """
     reference = context.reference
     if reference is None:
@@ -81,7 +80,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
-    """What `compare` finds, in words. Raises as it does."""
+    """Return what `compare` finds, in words. Raises as it does."""
     found = await compare(context, sentence)
     language, reference = context.language, context.reference or ""
     source = Source("reference", reference)
@@ -106,14 +105,15 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
 
 
 def _sums(claim: str, text: str, question: str) -> str:
-    """The equations of a claim that hold and whose numbers stand in the text or the question, as lines to be read after it."""
+    """Return the equations of a claim that hold and whose numbers stand in the text or the question, as lines to be
+    read after it."""
     right = [equation for equation in find_equations(claim) if equation.holds]
     known = [one for one in right if not foreign_numbers(one.computed, [text, question], USUAL_CONSTANTS)]
     return "".join(f"\n{one.computed} = {one.stated}" for one in known)
 
 
 def _is_about(claim: str, text: str, spans: list[Span]) -> bool:
-    """Whether one of the windows has most of the words of a claim."""
+    """Return whether one of the windows has most of the words of a claim."""
     said = words(claim)
     return any(len(said & words(text[slice(*span)])) >= ABOUT * len(said) for span in spans)
 

@@ -1,4 +1,4 @@
-"""What a found passage says of a sentence. A passage that does not say it mostly says nothing of it, so a low judgement
+"""Judge a sentence by a found passage. A passage that does not support it mostly says nothing of it, so a low judgement
 alone contradicts nothing: it takes a passage about the same that says enough to decide (docs/calibration.md)."""
 
 import asyncio
@@ -52,17 +52,18 @@ def text_of(result: SearchResult) -> str:
 
 
 def asked_words(question: str) -> frozenset[str]:
-    """The words that say what a question is about, without those that only ask."""
+    """Return the words that say what a question is about, without those that only ask."""
     return words(_ASKING.sub(" ", question))
 
 
 def share(wanted: frozenset[str], found: frozenset[str]) -> float:
-    """The part in [0, 1] of the wanted words that were found."""
+    """Return the share in [0, 1] of the wanted words that were found."""
     return len(wanted & found) / len(wanted) if wanted else 0.0
 
 
 def worth_reading(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> list[SearchResult]:
-    """Those that share words enough with the sentence or the question to say anything of it, best first."""
+    """Return the results that share enough words with the sentence or the question to say anything of it, best
+    first."""
     asked, said = asked_words(context.question), words(sentence.claim)
     near = []
     for result in results:
@@ -75,8 +76,8 @@ def worth_reading(context: ToolContext, sentence: Sentence, results: list[Search
 
 
 async def read_passage(context: ToolContext, sentence: Sentence, result: SearchResult) -> Found:
-    """Judge the sentence against the best part of a passage. What a page says word for word needs no judgement; a
-    sentence that answers the question is compared with the answer that the passage gives by itself."""
+    """Judge the sentence against the best part of a passage. A quotation of the page needs no judgement; a sentence
+    that answers the question is compared with the answer that the passage gives by itself."""
     text = text_of(result)
     source = Source("web_search", text, result.url, result.offset if result.text is not None else None)
     if span := quoted(sentence.text, text):
@@ -101,20 +102,20 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
 
 
 def _answers(sentence: Sentence) -> bool:
-    """Whether a sentence answers the question: the first one does. A later one may take up the question's words and say
-    something else."""
+    """Return whether a sentence answers the question: the first one does. A later one may take up the question's words
+    and say something else."""
     return sentence.index == 1
 
 
 def supports(found: Found) -> float | None:
-    """The confidence in [0, 1] that a passage supports the sentence; None where it does not."""
+    """Return the confidence in [0, 1] that a passage supports the sentence; None where it does not."""
     if found.agrees is not None and found.agrees <= DISAGREES:
         return None
     return found.supported if found.supported >= SUPPORTED else None
 
 
 async def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bool:
-    """Whether a passage says something else than the sentence, rather than nothing of it. It says enough to decide; and
+    """Return whether a passage contradicts the sentence, rather than not mentioning it: it says enough to decide, and
     it has most words of the sentence or, where that answers the question, half of the question's and another answer."""
     if found.silent or found.supported > CONTRADICTED:
         return False

@@ -65,7 +65,7 @@ _ORDERS = re.compile("|".join(_ENGLISH + _CHINESE), re.IGNORECASE | re.MULTILINE
 
 
 def orders(text: str) -> list[Span]:
-    """The spans of the pieces of `text`, up to their end marks, that give the reader orders, ascending."""
+    """Return the spans of the pieces of `text`, up to their end marks, that give the reader orders, ascending."""
     pieces = [piece for piece in _PIECE.finditer(text) if piece[0]]
     found = [bool(_ORDERS.search(piece[0]) or _ORDERS.search(_unhidden(piece[0]))) for piece in pieces]
     scraps = [sum(map(str.isalnum, piece[0])) < SCRAP for piece in pieces]
@@ -75,7 +75,7 @@ def orders(text: str) -> list[Span]:
 
 
 def _unhidden(piece: str) -> str:
-    """The piece without invisible characters, and with words that were s p a c e d out written together."""
+    """Return the piece without invisible characters, and with words that were s p a c e d out put together."""
     visible = "".join(character for character in piece if unicodedata.category(character) != "Cf")
     if len(_SPACED.findall(visible)) * 3 < len(visible.split()) * 2:
         return visible
@@ -83,7 +83,7 @@ def _unhidden(piece: str) -> str:
 
 
 def without_orders(text: str) -> str:
-    """The text with those pieces as white space; every other character keeps its place."""
+    """Return the text with those pieces as white space; every other character keeps its place."""
     for start, end in orders(text):
         text = text[:start] + " " * (end - start) + text[end:]
     return text

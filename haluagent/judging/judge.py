@@ -1,4 +1,4 @@
-"""A sentence judged against texts by scored choice, with the place that decides it.
+"""Judge a sentence against texts by scored choice, and find the place that decides it.
 
 The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds with its context. Here the served model
 is asked, twice, with the options exchanged; a judgement costs two generated tokens for each window that is read.
@@ -36,7 +36,7 @@ class Source:
     offset: int | None = 0
 
     def evidence(self, place: Span, claim: str, score: float, question: str = "") -> Evidence:
-        """The sentence inside `place` that is most about the claim, with its offsets in the document."""
+        """Return the sentence inside `place` that is most about the claim, with its offsets in the document."""
         start, end = passage(self.text, place, claim, question)
         span = None if self.offset is None else (self.offset + start, self.offset + end)
         return Evidence(source=self.name, text=self.text[start:end], url=self.url, span=span, score=score)
@@ -44,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one window says: how far it supports the sentence, in [0, 1]; the answer it gives by itself, where the
+    """The reading of one window: how far it supports the sentence, in [0, 1]; the answer it gives by itself, where the
     sentence is a bare answer, and how far that agrees; and the numbers of the sentence that the texts do not have."""
 
     judged: Judgement
@@ -55,17 +55,15 @@ class Reading:
 
 
 def wording_of(context: ToolContext) -> Wording:
-    """A response of one sentence is judged as the answer to the question, where there is one; one sentence of several as a
-    statement."""
+    """Return how a sentence is judged. A response of one sentence is the answer to the question, where there is one;
+    one sentence of several as a statement."""
     if context.results:
         return "results"
     return "answer" if len(context.sentences) == 1 and context.question.strip() else "statement"
 
 
-async def weigh(
-    context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
-) -> Reading:
-    """A judgement of the window, moved by the answer that the model gives from it anew, and by the numbers of the
+async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str) -> Reading:
+    """Correct the judgement of a window by the answer that the model gives from it anew, and by the numbers of the
     sentence that `known`, the text that is compared with, does not have."""
     supported, anew, agrees = judged.supported, "", None
     if wording == "answer" and judged.calibrated and not judged.silent:
@@ -80,7 +78,7 @@ async def weigh(
 
 
 async def answer_anew(context: ToolContext, text: str) -> str:
-    """What the model answers from the text without seeing the response."""
+    """Return the model's answer from the text alone, without the response in sight."""
     count = context.model.count_tokens
     messages = conversation(
         "answer", context.language, evidence=text, question=clip(context.question, WINDOW_TOKENS, count)[0]
@@ -90,9 +88,9 @@ async def answer_anew(context: ToolContext, text: str) -> str:
 
 
 async def mentions(context: ToolContext, sentence: Sentence | None, text: str) -> float:
-    """The mean log-odds of both option orders that the text says enough to decide a sentence, or, without one, to answer
-    the question. A text that says nothing of a sentence is judged like one that says something else; this tells them
-    apart."""
+    """Return the mean log-odds of both option orders that the text says enough to decide a sentence, or, without one,
+    to answer the question. A text that says nothing of a sentence is judged like one that says something else; this
+    tells them apart."""
     count = context.model.count_tokens
     question = clip(context.question, WINDOW_TOKENS, count)[0]
     claim = clip(sentence.claim, WINDOW_TOKENS, count)[0] if sentence else ""
@@ -106,8 +104,8 @@ async def mentions(context: ToolContext, sentence: Sentence | None, text: str) -
 
 
 async def in_both_orders(model: Model, put: Callable[[bool], Sequence[Message]]) -> tuple[float, float, bool]:
-    """The probabilities of "yes" where it is option A, and where the options are exchanged (`put(True)`); and whether both come
-    from log-probabilities. A small model leans to a letter, whatever is asked."""
+    """Return the probabilities of "yes" where it is option A, and where the options are exchanged (`put(True)`); and
+    whether both come from log-probabilities. A small model leans to a letter, whatever is asked."""
     yes: list[float] = []
     scored = True
     for turned in (False, True):
@@ -118,7 +116,8 @@ async def in_both_orders(model: Model, put: Callable[[bool], Sequence[Message]])
 
 
 async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Wording) -> Judgement:
-    """Whether the text supports the sentence, or whether both can be true, asked with the options in both orders."""
+    """Return whether the text supports the sentence, or whether both can be true, asked with the options in both
+    orders."""
     count, calibration = context.model.count_tokens, calibration_of(context.model)
     shown = calibration.answer_asked_as[context.language] if wording == "answer" else wording
     question = clip(context.question, WINDOW_TOKENS, count)[0]

@@ -1,4 +1,4 @@
-"""Places in a text: the windows that are read, the sentence to look at, and what stands there word for word."""
+"""Find places in a text: the windows to read, the sentence to look at, and quotations of a claim."""
 
 import re
 from collections.abc import Callable
@@ -17,8 +17,8 @@ _ENDS = r"\s*(?:$|[。！!？?；;\n]|\.(?!\d)|(?<!\d)[,，]|[,，](?!\d))"
 
 
 def best_windows(text: str, query: str, most: int, limit: int, count: Callable[[str], int]) -> tuple[list[Span], bool]:
-    """At most `most` windows of `limit` tokens that share most words with the query, in the order of the text; and
-    whether they are all of it."""
+    """Return at most `most` windows of `limit` tokens that share most words with the query, in the order of the text;
+    and whether they are all of it."""
     spans = windows(text, limit, count)
     wanted = words(query)
     ranked = sorted(spans, key=lambda span: -len(wanted & words(text[slice(*span)])))
@@ -26,8 +26,8 @@ def best_windows(text: str, query: str, most: int, limit: int, count: Callable[[
 
 
 def passage(text: str, window: Span, claim: str, question: str = "") -> Span:
-    """The sentence inside `window` that shares most words with the claim: where a reader should look. Words of the question
-    count half, so that a title that repeats it does not stand before the fact."""
+    """Return the sentence inside `window` that shares most words with the claim: where a reader should look. Words of
+    the question count half, so that a title that repeats the question does not win over the fact."""
     start, end = window
     said, asked = words(claim), words(question)
 
@@ -40,7 +40,7 @@ def passage(text: str, window: Span, claim: str, question: str = "") -> Span:
 
 
 def quoted(claim: str, text: str) -> Span | None:
-    """Where a text holds a claim word for word as a clause of its own; None for a claim of a few words.
+    """Return where a text holds a claim word for word as a clause of its own; None for a claim of a few words.
 
     Inside a longer clause the same words may be denied or mean something else: "Nobody says that Paris is big".
     """
@@ -52,7 +52,7 @@ def quoted(claim: str, text: str) -> Span | None:
 
 
 def missing_numbers(claim: str, text: str) -> list[str]:
-    """The numbers of a claim that a text does not have, as they are written in the claim."""
+    """Return the numbers of a claim that a text does not have, as they are written in the claim."""
     known = {number.value for number in find_numbers(text)}
     return [
         number.text

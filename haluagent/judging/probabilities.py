@@ -1,4 +1,4 @@
-"""From the log-odds that a model gives to an answer to the probability that the answer is right.
+"""Turn the log-odds that a model gives to an answer into the probability that the answer is right.
 
 A small model leans to one answer whatever is asked. Every question is asked twice, with its options exchanged, and
 the log-odds are averaged, which takes most of that out for any model. A logistic curve (Platt 1999) per wording and
@@ -36,8 +36,8 @@ class Judgement(NamedTuple):
 def judgement(
     one: float, other: float, curve: MatchCurve, *, familiar: bool = False, scored: bool = True, base_rate: float = 0.5
 ) -> Judgement:
-    """What the probabilities of "yes" in the two option orders say together, where the share `base_rate` of what is judged
-    is right: the curves are fitted to as much that is right as is wrong.
+    """Combine the probabilities of "yes" in the two option orders, where the share `base_rate` of what is judged is
+    right: the curves are fitted to as much that is right as is wrong.
 
     Where they were not `scored` by log-probabilities, both must give the same answer. Where they were, answers that
     depend on the order and on nothing else say nothing, whatever a curve makes of log-odds of zero.
@@ -56,13 +56,13 @@ def judgement(
 
 
 def at_base_rate(probability: float, base_rate: float) -> float:
-    """A probability from where half of what is judged is right, where the share `base_rate` is (Bayes' rule)."""
+    """Correct a probability, fitted where half of what is judged is right, for a share `base_rate` (Bayes' rule)."""
     right, wrong = probability * base_rate, (1 - probability) * (1 - base_rate)
     return right / (right + wrong)
 
 
 def agreed(probability: float, agreement: float | None, weight: float) -> float:
-    """A probability moved by how far an answer given anew agrees, from 0 to 1, with the weight of a calibration; None
+    """Correct a probability by how far an answer given anew agrees, from 0 to 1, with the weight of a calibration; None
     leaves it as it is."""
     if agreement is None:
         return probability
@@ -71,12 +71,13 @@ def agreed(probability: float, agreement: float | None, weight: float) -> float:
 
 
 def log_odds(probability: float) -> float:
-    """The natural logarithm of the odds, bounded for probabilities of 0 and 1."""
+    """Return the natural logarithm of the odds, bounded for probabilities of 0 and 1."""
     clipped = min(max(probability, 1e-6), 1 - 1e-6)
     return math.log(clipped / (1 - clipped))
 
 
 def calibrated(odds: float, curve: MatchCurve, familiar: bool = False) -> float:
-    """The probability in (0, 1) for averaged log-odds; `familiar` where all words of the claim stand in the text."""
+    """Return the probability in (0, 1) for averaged log-odds; `familiar` where all words of the claim stand in the
+    text."""
     total = curve.slope * (odds - curve.lean) + (curve.familiar if familiar else 0.0)
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))

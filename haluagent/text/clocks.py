@@ -73,7 +73,7 @@ def find_clocks(text: str) -> list[Clock]:
 
 
 def _han_words(text: str) -> Iterator[Clock]:
-    """Yield times such as 晚上十一点半 and 三点钟; without a part of the day, 三点 may be three points."""
+    """Yield the times that Han numerals name: 晚上十一点半, 三点钟. Without a part of the day 三点 may be three points."""
     for match in _HAN_WORDS.finditer(text):
         hour, half = _HAN_HOURS[match["hour"] or match["alone"]], match["half"]
         late = half in _LATE or (half == "中午" and hour < 3)
@@ -82,7 +82,7 @@ def _han_words(text: str) -> Iterator[Clock]:
 
 
 def _english_words(text: str) -> Iterator[Clock]:
-    """Yield times such as "half past eleven", "a quarter to ten at night" and "four o'clock"."""
+    """Yield the times written in English words: half past eleven, a quarter to ten at night, four o'clock."""
     for match in _ENGLISH.finditer(text):
         word, part, half = (match["hour"] or match["alone"]).lower(), (match["part"] or "").lower(), match["half"]
         hour = int(word) if word.isdigit() else _HOURS.index(word) + 1

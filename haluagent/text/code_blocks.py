@@ -36,9 +36,9 @@ class CodeBlock(Record):
 
 @lru_cache(maxsize=16)
 def find(text: str) -> tuple[CodeBlock, ...]:
-    """The code in `text`, in order and without overlap: every fenced block that is not empty (``` or ~~~, also in lists
-    and quotations, or not closed), and Python that stands in the text by itself. What stands beyond `MAX_TEXT`
-    characters is not looked at."""
+    """Return the code in `text`, in order and without overlap: every fenced block that is not empty (``` or ~~~, also
+    in lists and quotations, or not closed), and Python outside fences. What stands beyond `MAX_TEXT` characters is not
+    looked at."""
     blocks = tuple(_find(_lines(text[:MAX_TEXT])))
     if len(text) > MAX_TEXT and blocks and blocks[-1].span[1] == MAX_TEXT:
         return blocks[:-1]  # the rest of it was not looked at
@@ -79,7 +79,8 @@ def _block(span: Span, lines: list[Line], language: str, fenced: bool) -> CodeBl
 
 
 def _lines(text: str) -> list[Line]:
-    """Only a line feed ends a line, as in Python: a form feed or U+2028 may stand in a string."""
+    """Return the lines of a text. Only a line feed ends a line, as in Python: a form feed or U+2028 may stand in a
+    string."""
     lines, start = [], 0
     for line in text.split("\n"):
         lines.append(Line(line.removesuffix("\r"), start))
@@ -88,7 +89,7 @@ def _lines(text: str) -> list[Line]:
 
 
 def _dedent(lines: list[Line]) -> list[Line]:
-    """Without the indentation that all lines share, and without blank lines at the end."""
+    """Return the lines without the indentation that all lines share, and without blank lines at the end."""
     while not lines[-1].text.strip():
         lines = lines[:-1]
     shared = min((line.indent for line in lines if line.text.strip()), key=len)
@@ -117,7 +118,7 @@ class _Fence:
 
     @classmethod
     def at(cls, lines: list[Line], at: int) -> "_Fence | None":
-        """The block that opens on a line, or None."""
+        """Return the block that opens on a line, or None."""
         text = lines[at].text
         if "```" not in text and "~~~" not in text:
             return None
@@ -145,7 +146,8 @@ class _Fence:
 
 
 def _closing(line: str, mark: str) -> int | None:
-    """Where on a line the block is closed: behind white space, or behind the last of the code, where that is forgotten."""
+    """Return where on a line the block is closed: behind white space, or, where a line break was forgotten, behind the
+    code."""
     line = line.rstrip()
     bare = line.strip()
     if len(bare) >= len(mark) and not bare.strip(mark[0]):
@@ -161,5 +163,6 @@ def _opens_again(line: str, mark: str) -> bool:
 
 
 def _tag(info: str) -> str:
-    """The language an info string names: `python`, `{.python}`, `python:main.py`, `Python 3`, `py title="x"`."""
+    """Return the language that an info string names: `python`, `{.python}`, `python:main.py`, `Python 3`, `py
+    title="x"`."""
     return re.split(r"[\s:,{}=]+", info.strip().lstrip("{.").lower(), maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""What code looks like: which language a block is in, and which lines of a text are Python without a fence.
+"""Tell code from prose: which language a block is in, and which lines of a text are Python without a fence.
 
 A line of prose may be Python by its syntax (`Done`, `x is y`, 这是结果), so a tree is only believed where it holds what
 prose does not: definitions, imports, blocks, calls without a space before the bracket.
@@ -36,8 +36,8 @@ class Line:
 
 
 def parse(code: str) -> ast.Module:
-    """The syntax tree of a program. Raises SyntaxError where it is not Python, ValueError where it is too long or too
-    deep to be read."""
+    """Return the syntax tree of a program. Raises SyntaxError where it is not Python, ValueError where it is too long
+    or too deep to be read."""
     if len(code) > MAX_CODE or "\0" in code:
         raise ValueError("this code is too long to be read")
     try:
@@ -83,8 +83,8 @@ _DEFINITION = re.compile(
 
 
 def code_language(tag: str, code: str) -> str:
-    """The language of a fenced block by its tag and its look; a tag of another language is only overruled by whole
-    definitions or imports in Python."""
+    """Return the language of a fenced block by its tag and its look; a tag of another language is only overruled by
+    whole definitions or imports in Python."""
     first = next(line for line in code.split("\n") if line.strip()).strip()
     python = bool(_PYTHON_TAG.fullmatch(tag))
     if first.startswith(">>>") or tag in _TRANSCRIPT_TAGS:
@@ -127,12 +127,13 @@ def _is_diff(code: str) -> bool:
 
 
 def _certain(tree: ast.Module) -> bool:
-    """Definitions or imports: no other language parses as these."""
+    """Return whether there are definitions or imports: no other language parses as these."""
     return any(isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)) for node in tree.body)
 
 
 def _likely(tree: ast.Module) -> bool:
-    """Statements that do something; what a program prints (`x = 5`, `Point(x=1)`, `[1, 2]`) parses as well."""
+    """Return whether a statement does something. What a program prints (`x = 5`, `Point(x=1)`, `[1, 2]`) parses as
+    well."""
     return any(
         isinstance(node, (ast.Assert, ast.AugAssign)) or (isinstance(node, ast.Assign) and _calls_a_name(node.value))
         for node in tree.body
@@ -146,7 +147,7 @@ def _calls_a_name(tree: ast.AST) -> bool:
 
 
 def _does_something(tree: ast.Module) -> bool:
-    """Loops, conditions and calls of methods and of print: more than a formula has."""
+    """Return whether there is a loop, a condition, or a call of a method or of print: more than a formula has."""
     values = [node.value for node in tree.body if isinstance(node, ast.Expr)]
     called = [value.func for value in values if isinstance(value, ast.Call)]
     return any(isinstance(node, _BLOCKS) for node in tree.body) or any(
@@ -177,7 +178,7 @@ _TOKEN = re.compile(r"#.*|\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[()\
 
 
 def unfenced(lines: list[Line]) -> Iterator[list[Line]]:
-    """The runs of lines that are Python among lines of prose, without blank lines at their ends."""
+    """Yield the runs of lines that are Python among lines of prose, without blank lines at their ends."""
     lines = list(lines)
     at = 0
     while at < len(lines):
@@ -189,7 +190,7 @@ def unfenced(lines: list[Line]) -> Iterator[list[Line]]:
 
 
 def _run(lines: list[Line], at: int) -> tuple[list[Line], int]:
-    """The code that stands at line `at`, empty where there is none, and the line to go on from."""
+    """Return the code that stands at line `at`, empty where there is none, and the line to go on from."""
     begin, taken = at, at
     units: list[str] = []
     indent = lines[at].indent
@@ -212,7 +213,7 @@ def _run(lines: list[Line], at: int) -> tuple[list[Line], int]:
 
 
 def _statement_end(lines: list[Line], at: int, indent: int) -> int:
-    """The line after a statement: its open brackets and strings, its indented body, and its further clauses."""
+    """Return the line after a statement: its open brackets and strings, its indented body, and its further clauses."""
     by_brackets = _brackets_end(lines, at)
     end = by_brackets or at + 1
     while end < len(lines) and end - at < MAX_BODY:
@@ -229,8 +230,8 @@ def _statement_end(lines: list[Line], at: int, indent: int) -> int:
 
 
 def _brackets_end(lines: list[Line], at: int) -> int | None:
-    """The line after the one where every bracket and string that opens on line `at` is closed; None where that never
-    comes."""
+    """Return the line after the one where every bracket and string that opens on line `at` is closed; None where that
+    never comes."""
     depth, quote = 0, ""
     for index in range(at, min(len(lines), at + MAX_BRACKETS)):
         text, place = lines[index].text, 0
@@ -259,7 +260,7 @@ def _brackets_end(lines: list[Line], at: int) -> int | None:
 
 
 def _is_statement(unit: str, inside: bool, indented: bool) -> bool:
-    """Whether lines are a statement of code. `inside` is after other code, where less is needed."""
+    """Return whether lines are a statement of code. `inside` is after other code, where less is needed."""
     first, _, body = unit.partition("\n")
     tree = _tree(unit)
     if _HEADER.match(first):
@@ -286,8 +287,8 @@ def _is_statement(unit: str, inside: bool, indented: bool) -> bool:
 
 
 def _is_program(units: list[str]) -> bool:
-    """Whether statements are more than what prose may look like: a definition, an import with something after it, or
-    several lines that do something."""
+    """Return whether statements are more than what prose may look like: a definition, an import with something after
+    it, or several lines that do something."""
     if any(_DEFINITION.match(unit) or unit.startswith("@") for unit in units):
         return True
     if any(_IMPORT.match(unit.partition("\n")[0]) for unit in units):

@@ -1,4 +1,4 @@
-"""Which of the two languages a detection is held in, and a clear refusal of the ones it does not know."""
+"""Choose the language of a detection, and refuse the languages that are not supported."""
 
 import re
 import unicodedata
@@ -72,18 +72,18 @@ _LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
 
 
 def han_ratio(text: str) -> float:
-    """The share of Han characters among the letters of `text`, in [0, 1]; 0.0 where it has no letters."""
+    """Return the share of Han characters among the letters of `text`, in [0, 1]; 0.0 where it has no letters."""
     letters = sum(map(str.isalpha, text))
     return len(HAN.findall(text)) / letters if letters else 0.0
 
 
 def written_in(text: str) -> Language:
-    """The nearer of the two languages, of any text: Chinese where three in ten letters are Han. Never raises."""
+    """Return the nearer of the two languages, of any text: Chinese where three in ten letters are Han. Never raises."""
     return "zh" if han_ratio(text) > WRITTEN_HAN else "en"
 
 
 def detect(question: str, response: str) -> Language:
-    """The language to hold the detection in, "en" or "zh".
+    """Return the language to hold the detection in, "en" or "zh".
 
     It is the language the question is asked in: what the question quotes or hands over for translation does
     not count. The response decides only where the question leaves it open. A text without letters is English.
@@ -110,7 +110,8 @@ def detect(question: str, response: str) -> Language:
 
 
 def choose(wanted: str, question: str, response: str) -> Language:
-    """`wanted`, or what `detect` finds where that is "auto". Raises ConfigError as `detect` does, or for another name."""
+    """Return `wanted`, or what `detect` finds where it is "auto". Raises ConfigError as `detect` does, or for another
+    name."""
     if wanted == "auto":
         return detect(question, response)
     _refuse_blank(question, response)
@@ -126,8 +127,8 @@ def _refuse_blank(question: str, response: str) -> None:
 
 
 def own_prose(question: str) -> str:
-    """What the asker wrote in their own words: without quotations, code and addresses, and without the
-    material after an instruction and its colon, as in "Translate into English: ..."."""
+    """Return what the asker wrote in their own words: without quotations, code and addresses, and without the material
+    after an instruction and its colon, as in "Translate into English: ..."."""
     prose = _NOT_PROSE.sub(" ", question)
     if not any(map(str.isalpha, prose)):
         return question
@@ -138,13 +139,14 @@ def own_prose(question: str) -> str:
 
 
 def _han_share(text: str) -> float | None:
-    """Han characters among words, where a character counts as one and a Latin word as one. None without either."""
+    """Return the share of Han characters among words, where a character counts as one and a Latin word as one. None
+    without either."""
     han, latin = len(HAN.findall(text)), len(_LATIN_WORD.findall(text))
     return han / (han + latin) if han + latin else None
 
 
 def _foreign_script(text: str) -> str | None:
-    """The language or script most letters are written in, if it is neither Latin nor Han."""
+    """Return the language or script that most letters are written in, if it is neither Latin nor Han."""
     counts: dict[str, int] = {}
     letters = [character for character in text if not character.isascii() and character.isalpha()]
     for character in letters:
@@ -161,7 +163,8 @@ def _foreign_script(text: str) -> str | None:
 
 
 def _foreign_latin(prose: str, answer: str) -> str | None:
-    """The name of a language other than English that the question and the response are both surely written in."""
+    """Return the name of a language other than English that the question and the response are both surely written
+    in."""
     if ENGLISH_WORDS.search(prose):
         return None
     asked, answered = (" ".join(_LATIN_WORD.findall(text)) for text in (prose, answer))
@@ -179,7 +182,7 @@ def _foreign_latin(prose: str, answer: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def identifier() -> "LanguageIdentifier":
-    """What tells the languages in Latin letters apart; loaded at the first call."""
+    """Return what tells languages in Latin letters apart; it is loaded at the first call."""
     # Imported here: numpy and the model take a fifth of a second or more, and most texts are decided without them.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

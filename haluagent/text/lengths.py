@@ -70,7 +70,7 @@ _INSTRUCTS = re.compile(
 
 
 def length_requirement(question: str) -> Requirement | None:
-    """The length in 字, words or characters that the question asks for; None where it asks for none.
+    """Return the length in 字, words or characters that the question asks for; None where it asks for none.
 
     Several bounds on the same unit (`不少于500字，不超过800字`) are one requirement.
     """
@@ -121,7 +121,7 @@ def _range(bound: str, low: int, high: int | None) -> tuple[int | None, int | No
 
 
 def _both(first: Requirement, second: Requirement, question: str) -> Requirement:
-    """The two as one, where each bounds another side of the same unit; else the first."""
+    """Return the two as one, where each bounds another side of the same unit; else the first."""
     ends = {first.minimum is None, second.minimum is None}, {first.maximum is None, second.maximum is None}
     if first.unit != second.unit or ends != ({True, False}, {True, False}):
         return first

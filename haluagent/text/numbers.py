@@ -67,7 +67,8 @@ _ABOUT_AFTER = re.compile(r"^\s*[^\s,，。;；]{0,4}?(?:左右|上下)|^\s*(?:[
 
 
 def find_numbers(text: str) -> list[Number]:
-    """The numbers of `text` in order, none inside another. Ordinals (`第3`, `2nd`) and idioms (`一心一意`) are none."""
+    """Return the numbers of `text` in order, none inside another. Ordinals (`第3`, `2nd`) and idioms (`一心一意`) are
+    none."""
     return list(_find_numbers(text))
 
 
@@ -91,10 +92,10 @@ def _find_numbers(text: str) -> tuple[Number, ...]:
 
 
 def matches(value: Fraction, number: Number) -> bool:
-    """Whether `value`, as a calculation gave it, is what `number` states.
+    """Return whether `number` states `value`, which a calculation gave.
 
-    It is, where rounding or truncating it to the stated decimals gives the number, or where the number is stated as
-    approximate and lies within 0.6 % of it. A percent may be meant as itself or as its hundredth.
+    It does where rounding or truncating the value to the stated decimals gives the number, or where the number is
+    stated as approximate and lies within 0.6 % of it. A percent may be meant as itself or as its hundredth.
     """
     readings = [(number.value, number.decimals)]
     if number.is_percent:
@@ -107,12 +108,13 @@ def matches(value: Fraction, number: Number) -> bool:
 
 
 def close(value: Fraction, stated: Fraction) -> bool:
-    """Whether the two differ by at most 0.6 %."""
+    """Return whether the two differ by at most 0.6 %."""
     return abs(value - stated) <= APPROXIMATE * abs(value)
 
 
 def rounds_to(value: Fraction, stated: Fraction, decimals: int | None) -> bool:
-    """Whether `value` rounded (half up) or truncated to `decimals` places is `stated`; None asks for equality."""
+    """Return whether `value` rounded (half up) or truncated to `decimals` places is `stated`; None asks for
+    equality."""
     if value == stated:
         return True
     if decimals is None or (value < 0) != (stated < 0):
@@ -123,7 +125,7 @@ def rounds_to(value: Fraction, stated: Fraction, decimals: int | None) -> bool:
 
 
 def show(value: Fraction) -> str:
-    """A number for people: `15`, `0.25`, or 6 significant digits (`0.333333`)."""
+    """Write a number for people: `15`, `0.25`, or 6 significant digits (`0.333333`)."""
     if value.denominator == 1:
         return str(value.numerator)
     for places in range(1, 7):
@@ -148,7 +150,7 @@ _MINUS = re.compile(r"[\w)\]%]\s*-$|-\s*-$", re.ASCII)
 
 
 def _sign(text: str, start: int) -> tuple[int, int]:
-    """-1 and the place of the sign where a minus before `start` can only be a sign; 1 and `start` otherwise."""
+    """Return -1 and the place of the sign where a minus before `start` can only be a sign; 1 and `start` otherwise."""
     before = _before(text, start)
     if before.endswith("负"):
         return -1, start - 1
@@ -158,7 +160,7 @@ def _sign(text: str, start: int) -> tuple[int, int]:
 
 
 def _fractions(text: str) -> _Found:
-    """`3/4`, `(3/4)`, `1(1/2)`, `2又3/4`, `2½`, `三分之二`, `百分之20`."""
+    """Yield fractions: `3/4`, `(3/4)`, `1(1/2)`, `2又3/4`, `2½`, `三分之二`, `百分之20`."""
     whole = rf"(?:(?P<whole>[0-9]{{1,{MAX_DIGITS}}})(?:又|{MIXED}|(?=\([0-9]+/[0-9]+\)))|{MIXED})?"
     parts = rf"\(?(?P<over>[0-9]{{1,{MAX_DIGITS}}})/(?P<under>[0-9]{{1,{MAX_DIGITS}}})\)?(?!/|\.?[0-9])"
     for match in re.finditer(rf"{_NOT_INSIDE}(?<!/){whole}{parts}", text):
@@ -193,7 +195,7 @@ def _decimals_of(text: str) -> int:
 
 
 def _decimals(text: str) -> _Found:
-    """`12`, `1,234.5`, `-3`, `20%`, `1.5亿`, `3 million`, `3万5千`."""
+    """Yield numbers in digits: `12`, `1,234.5`, `-3`, `20%`, `1.5亿`, `3 million`, `3万5千`."""
     for match in re.finditer(rf"{_NOT_INSIDE}(?P<digits>(?>{_DIGITS})){_SCALE}{_PERCENT}(?!(?:st|nd|rd|th)\b)", text):
         digits = match["digits"].replace(",", "")
         if len(digits) > MAX_DIGITS or re.match(r"(?:st|nd|rd|th)\b", text[match.end("digits") :]):
@@ -213,7 +215,7 @@ def _decimals(text: str) -> _Found:
 
 
 def _han(text: str) -> _Found:
-    """`二十五`, `三百零五`, `两个`, `一点五`, `半小时`."""
+    """Yield numbers in Han numerals: `二十五`, `三百零五`, `两个`, `一点五`, `半小时`."""
     for match in re.finditer(HAN_NUMBER, text):
         value = read_han(match[0])
         if value is not None and _is_count(text, match, value):
@@ -238,7 +240,7 @@ def _is_count(text: str, match: re.Match[str], value: Fraction) -> bool:
 
 
 def _english(text: str) -> _Found:
-    """`twenty-five`, `half`, `two dozen`, `three hundred and five`."""
+    """Yield numbers in English words: `twenty-five`, `half`, `two dozen`, `three hundred and five`."""
     for match in re.finditer(rf"(?<![A-Za-z-]){ENGLISH_NUMBER}(?![A-Za-z-])", text, re.IGNORECASE):
         value = read_english(match[0])
         alone = match[0].lower() == "one"

@@ -23,7 +23,8 @@ _MAX_HAN = 20
 
 
 def read_english(text: str) -> Fraction | None:
-    """The number that `text` spells in lower-case English, None where it spells none or several (`two three`)."""
+    """Return the number that `text` spells in lower-case English, None where it spells none or several (`two
+    three`)."""
     parts = [word for word in re.split(r"[\s-]+", text.lower()) if word not in ("and", "a", "an")]
     total, group, last = Fraction(0), Fraction(0), 0
     for position, word in enumerate(parts):
@@ -50,7 +51,7 @@ def read_english(text: str) -> Fraction | None:
 
 @lru_cache(maxsize=4096)
 def read_han(text: str) -> Fraction | None:
-    """The number that Chinese numerals spell (`二十五`, `3万5千`, `一点五`), None where they spell none."""
+    """Return the number that Chinese numerals spell (`二十五`, `3万5千`, `一点五`), None where they spell none."""
     if not text or len(text) > _MAX_HAN:
         return None
     import cn2an  # not at the top: with its dependencies it takes longer to load than this package

@@ -67,7 +67,7 @@ _NUMBER_ALONE = re.compile(r"[^\w]*\d{1,3}[.)]")  # an item's number in the midd
 
 
 def split(text: str) -> tuple[Sentence, ...]:
-    """The sentences of `text`, counted from 1, in order and without overlap.
+    """Return the sentences of `text`, counted from 1, in order and without overlap.
 
     Each is verbatim, without white space at its ends. List markers and heading marks are left out, and so is
     a piece without any letter or digit (`---`); everything else belongs to some sentence. A fenced code block,
@@ -98,7 +98,7 @@ def _pieces(text: str) -> Iterator[Span]:
 
 
 def _lines_up_to(lines: list[str], at: int, start: int, end: int) -> int:
-    """How many lines from `at` on, which begins at `start`, begin before `end`."""
+    """Return how many lines from `at` on, which begins at `start`, begin before `end`."""
     size = 0
     while at + size < len(lines) and start < end:
         start += len(lines[at + size])
@@ -107,7 +107,7 @@ def _lines_up_to(lines: list[str], at: int, start: int, end: int) -> int:
 
 
 def _block_lines(lines: list[str], at: int) -> int:
-    """How many lines from `at` on are one unit. A code block that is not closed goes on to the end."""
+    """Return how many lines from `at` on are one unit. A code block that is not closed goes on to the end."""
     if fence := FENCE.match(lines[at]):
         mark = fence[1]
         for index in range(at + 1, len(lines)):
@@ -144,20 +144,20 @@ def _line_pieces(line: str) -> Iterator[Span]:
 
 
 def _is_formula(line: str) -> bool:
-    """Whether a line has an operator and no words."""
+    """Return whether a line has an operator and no words."""
     plain, commands = _COMMAND.subn(" ", line)
     return bool(commands or _OPERATOR.search(plain)) and not _WORD.search(plain)
 
 
 def _goes_on(piece: str, rest: str) -> bool:
-    """Whether a proposed sentence is only the beginning of one."""
+    """Return whether a proposed sentence goes on behind its end."""
     if not any(map(str.isalnum, piece)) or _NUMBER_ALONE.fullmatch(piece):
         return True
     return rest[:1] in tuple("(0123456789") and bool(_BEFORE_NUMBER.search(piece[-8:]))
 
 
 def _sentence_ends(line: str) -> list[int]:
-    """Offsets in `line` where a sentence ends and another one follows, ascending."""
+    """Return the offsets in `line` where a sentence ends and another one follows, ascending."""
     pairs = [match.span() for match in _PAIRS.finditer(line)]
     short = [(a, b) for a, b in pairs if b - a <= MAX_PAIR]
     titles = {b for a, b in pairs if line[a] in "《（【(`"}
@@ -174,7 +174,7 @@ def _sentence_ends(line: str) -> list[int]:
 
 
 def _proposed(line: str, pairs: list[Span]) -> Iterator[int]:
-    """Offsets after the mark that may end a sentence; what closes with the sentence may still follow."""
+    """Return the offsets after the mark that may end a sentence; what closes with the sentence may still follow."""
     masked = _SURROGATES.sub("\ufffd", line)
     # `sentencex` knows an abbreviation only after white space: 他是Dr. Wang.
     masked = _TOUCHING.sub(" ", masked).translate(_KNOWN_ENDS)
@@ -196,7 +196,7 @@ def _proposed(line: str, pairs: list[Span]) -> Iterator[int]:
 
 
 def _closing_marks(line: str) -> dict[int, int]:
-    """Where a mark that opens and closes alike closes: its start, and its end."""
+    """Return where each mark closes that opens and closes alike: its start, and its end."""
     closing: dict[int, int] = {}
     opened: set[str] = set()
     for match in _SAME_MARK.finditer(line):
@@ -207,7 +207,7 @@ def _closing_marks(line: str) -> dict[int, int]:
 
 
 def _after_closing(line: str, end: int, closing: dict[int, int]) -> int:
-    """`end` moved behind the quotes, brackets, emphasis marks and citations that belong to the sentence."""
+    """Return `end` moved behind the quotes, brackets, emphasis marks and citations that belong to the sentence."""
     while end < len(line):
         if end in closing:
             end = closing[end]
@@ -221,7 +221,7 @@ def _after_closing(line: str, end: int, closing: dict[int, int]) -> int:
 
 
 def _is_end(line: str, mark_end: int, end: int, titles: set[int]) -> bool:
-    """Whether a sentence may end at `end`, by its mark and what follows."""
+    """Return whether a sentence may end at `end`, by its mark and what follows."""
     if line[end].isspace():
         return True
     mark = line[mark_end - 1]

@@ -12,7 +12,8 @@ _PIECE_END = re.compile(r"\n\s*|[。！？；…][”’」』）)\"']*\s*|[.!?]
 
 
 def clip(text: str, room: int, count: Callable[[str], int]) -> tuple[str, int]:
-    """The text, or its beginning and end where it takes more than `room` tokens; and how many characters are hidden."""
+    """Return the text, or its beginning and end where it takes more than `room` tokens; and how many characters are
+    hidden."""
     if len(text) <= room or count(text) <= room:  # a token is at least one character of ordinary text
         return text, 0
     keep = max(room // 4, 40)
@@ -21,7 +22,7 @@ def clip(text: str, room: int, count: Callable[[str], int]) -> tuple[str, int]:
 
 
 def windows(text: str, limit: int, count: Callable[[str], int]) -> list[Span]:
-    """Spans of `text` of at most `limit` tokens each, ascending, that together cover all of it.
+    """Return spans of `text` of at most `limit` tokens each, ascending, that together cover all of it.
 
     `count` gives the tokens of a text. A text that fits is one window; an empty one has none. Windows end where
     a sentence or a line ends; only a piece that is longer than `limit` by itself is cut within. A single
@@ -55,7 +56,7 @@ class _Piece:
 
 
 def _fill(pieces: list[_Piece], first: int, limit: int) -> int:
-    """The last piece that still fits into a window that begins with `first`."""
+    """Return the last piece that still fits into a window that begins with `first`."""
     last, tokens = first, pieces[first].tokens
     while last + 1 < len(pieces) and tokens + pieces[last + 1].tokens <= limit:
         last += 1

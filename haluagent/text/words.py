@@ -17,7 +17,7 @@ _COMMON = frozenset(
 
 
 def words(text: str) -> frozenset[str]:
-    """Lower-case words and numbers without the commonest, and the pairs of neighbouring Han characters."""
+    """Return lower-case words and numbers without the commonest, and the pairs of neighbouring Han characters."""
     latin = {word for word in _LATIN.findall(text.lower()) if word not in _COMMON}
     runs = [run for run in _HAN.findall(text) if "\u3400" <= run[0] <= "\u9fff"]
     pairs = {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))}

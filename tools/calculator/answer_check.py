@@ -1,4 +1,4 @@
-"""Whether a response solves a word problem: worked out anew from the question alone, and judged as a teacher would.
+"""Check the answer to a word problem: work it out from the question alone, and judge it as a teacher would.
 
 Formulas are sampled without the response in sight, so that one which gives the stated answer is evidence and not an
 echo. A small model often fails to find the formula, so that none agrees says less; the judgement is a scored choice.
@@ -42,8 +42,8 @@ class Look:
 
 
 async def look_at(context: ToolContext, judge: bool = True) -> Look:
-    """Without `judge` the model is not asked for a judgement, which then is one half. Raises ToolError where the response
-    states no number."""
+    """Take a second look at the response. Without `judge` the model is not asked for a judgement, which then is one
+    half. Raises ToolError where the response states no number."""
     numbers = final_answer(context.response)
     given = {number.value for number in find_numbers(context.question)}
     stated = [number for number in numbers if number.value not in given] or numbers
@@ -63,8 +63,8 @@ async def look_at(context: ToolContext, judge: bool = True) -> Look:
 
 
 async def check_answer(context: ToolContext) -> ToolResult:
-    """The label of a response as the answer to the problem in the question; None where it is open. What the model
-    judges moves the probability but never decides: support needs a formula that gives the stated answer.
+    """Label a response as the answer to the problem in the question; None where it is open. What the model judges moves
+    the probability but never decides: support needs a formula that gives the stated answer.
 
     Raises ToolError where the response states no number.
     """
@@ -86,13 +86,13 @@ async def check_answer(context: ToolContext) -> ToolResult:
 
 
 def _agreement(formula: tuple[str, Fraction], stated: list[Number]) -> tuple[str, Number] | None:
-    """A formula with the stated number that it gives; None where it gives another."""
+    """Return a formula with the stated number that it gives; None where it gives another."""
     text, value = formula
     return next(((text, number) for number in reversed(stated) if matches(value, number)), None)
 
 
 async def _formulas(context: ToolContext, temperature: float) -> list[tuple[str, Fraction]]:
-    """Sampled formulas that can be computed, with their values."""
+    """Return sampled formulas that can be computed, with their values."""
     generation = await context.model.generate(
         conversation("formula", context.language, question=context.question),
         stop=["\n"],
@@ -124,8 +124,8 @@ async def _judged_wrong(context: ToolContext) -> float:
 
 
 def _probability(look: Look, curve: ProblemCurve) -> float:
-    """That the answer is wrong, given the judgement, the number of formulas that give it, and whether others agree on another
-    one: formulas that all differ only say that the problem is hard for the model."""
+    """Return the probability that the answer is wrong, given the judgement, the number of formulas that give it, and
+    whether others agree on another one: formulas that all differ only say that the problem is hard for the model."""
     clipped = min(max(look.judged, 1e-6), 1 - 1e-6)
     log_odds = curve.intercept + curve.judged * math.log(clipped / (1 - clipped))
     log_odds += curve.agrees * (len(look.agreeing) > 0) + curve.agrees_more * (len(look.agreeing) > 1)

@@ -40,9 +40,9 @@ _SUM = re.compile(r"\d\s*[-+*/×÷]\s*\d")
 
 
 def is_problem(context: ToolContext) -> bool:
-    """Whether the question asks for one quantity that is calculated from its numbers alone. Days between dates are not
-    for the calculator, where several things are asked no single number answers, and where there is a reference the
-    answer may stand in it. One number is enough about a figure, where the response calculates with it."""
+    """Return whether the question asks for one quantity that is calculated from its numbers alone. Days between dates
+    are not for the calculator, where several things are asked no single number answers, and where there is a reference
+    the answer may stand in it. One number is enough for a geometric figure, where the response calculates with it."""
     question = context.question
     if context.reference is not None or length_requirement(question):
         return False
@@ -57,7 +57,7 @@ def is_problem(context: ToolContext) -> bool:
 
 
 def _plain_numbers(text: str) -> list[Number]:
-    """The numbers of a text that belong to no date and count no days."""
+    """Return the numbers of a text that belong to no date and count no days."""
     dates = [date.span for date in find_dates(text)]
     taken = dates + [duration.span for duration in find_durations(text)] if dates else []
     return [
@@ -68,15 +68,15 @@ def _plain_numbers(text: str) -> list[Number]:
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
-    """A sentence that shows a calculation, or states a number in answer to a problem; the whole response where it
-    answers a problem and no sentence does that alone."""
+    """Accept a sentence that shows a calculation, or states a number in answer to a problem; the whole response where
+    it answers a problem and no sentence does that alone."""
     if sentence.index:
         return bool(find_equations(sentence.text)) or (is_problem(context) and bool(_plain_numbers(sentence.text)))
     return is_problem(context) and bool(find_numbers(context.response)) and not _is_bare_answer(context)
 
 
 def _is_bare_answer(context: ToolContext) -> bool:
-    """Whether the response is one sentence that shows no calculation."""
+    """Return whether the response is one sentence that shows no calculation."""
     return len(context.sentences) == 1 and not find_equations(context.response)
 
 
@@ -162,7 +162,7 @@ def _moved(span: Span, offset: int) -> Span:
 
 
 def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equation]) -> ToolResult | None:
-    """The label of a sentence with an equation whose unknown the response gives a value, from solving it."""
+    """Label a sentence whose equation has an unknown that the response gives a value, by solving the equation."""
     values = assigned(context.response)
     for equation in equations:
         known = solved(equation, values)
@@ -183,14 +183,14 @@ def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equa
 
 
 def _calculates_rightly(text: str) -> bool:
-    """Whether a text shows an equation that holds, and none that does not."""
+    """Return whether a text shows an equation that holds, and none that does not."""
     held = [equation.holds for equation in find_equations(text)]
     return True in held and False not in held
 
 
 def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
-    """Where every number of the sentence comes from: rightly calculated in another sentence, or given by the question
-    (alone that is enough only where the sentence is not the answer). Empty where one comes from nowhere."""
+    """Return where every number of the sentence comes from: rightly calculated in another sentence, or given by the
+    question (alone that is enough only where the sentence is not the answer). Empty where one comes from nowhere."""
     calculated = {
         number.value: (_moved(number.span, other.span[0]), other)
         for other in context.sentences
@@ -217,7 +217,7 @@ def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
 
 
 def _solutions(context: ToolContext, sentence: Sentence) -> dict[Fraction, tuple[Span, Sentence]]:
-    """The values that unknowns are said to have and that another sentence's equation does give."""
+    """Return the values that unknowns are said to have and that another sentence's equation does give."""
     values = assigned(context.response)
     found = {}
     for other in context.sentences:
@@ -250,7 +250,7 @@ def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> To
 
 
 def _values(context: ToolContext, formula: str) -> tuple[str, list[Value]]:
-    """What was calculated, and its values: several where an equation has several solutions."""
+    """Return what was calculated, and its values: several where an equation has several solutions."""
     tokens = tokenize(formula)
     if not any(token.kind in ("operator", "function", "root", "fraction", "factorial", "pi") for token in tokens):
         raise FormatError(message("calculator.no_step", context.language, formula=formula[:40]))

@@ -34,7 +34,7 @@ class Example:
 
     @property
     def line(self) -> str:
-        """The line of a program that checks it."""
+        """Return the line of a program that checks it."""
         if self.kind == "run":
             return self.source
         if self.kind == "assert":
@@ -89,8 +89,8 @@ _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+$")
 
 
 def calls(text: str, names: Collection[str], known: Collection[str] = ()) -> list[Example]:
-    """What a text says of calls of the functions in `names`, whose arguments use no other names than those, `known` ones
-    and built-in ones. Expected values are Python literals."""
+    """Return what a text says of calls of the functions in `names`, whose arguments use no other names than those,
+    `known` ones and built-in ones. Expected values are Python literals."""
     found: dict[str, Example] = {}
     if names:
         every = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
@@ -102,13 +102,14 @@ def calls(text: str, names: Collection[str], known: Collection[str] = ()) -> lis
 
 
 def _of_one_kind(examples: list[Example]) -> list[Example]:
-    """Without formulas where the values are of different types: then they may be steps of a definition."""
+    """Leave out formulas where the values are of different types: they may be steps of a definition."""
     types = {type(ast.literal_eval(example.wanted)) for example in examples if example.kind in ("value", "either")}
     return [example for example in examples if not example.formula] if len(types) > 1 else examples
 
 
 def _assertion(text: str, at: int, known: Collection[str]) -> Example | None:
-    """The `assert` on whose line a call stands, where it compares something else than the call with a literal."""
+    """Return the `assert` on whose line a call stands, where it compares something else than the call with a
+    literal."""
     start = text.rfind("\n", 0, at) + 1
     line = _line(text, start).rstrip(" `。；")
     found = re.search(r"\bassert\b.*", line)
@@ -124,7 +125,7 @@ def _assertion(text: str, at: int, known: Collection[str]) -> Example | None:
 
 
 def called(text: str) -> list[tuple[str, ast.Call]]:
-    """Every call in a text of which an example could be read, with the name of its function."""
+    """Return every call in a text of which an example could be read, with the name of its function."""
     found = []
     for name in islice(dict.fromkeys(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", text)), MAX_NAMES):
         for example in calls(text, [name]):
@@ -135,7 +136,7 @@ def called(text: str) -> list[tuple[str, ast.Call]]:
 
 
 def _line(text: str, start: int) -> str:
-    """The rest of a line, as far as it is looked at."""
+    """Return the rest of a line, as far as it is looked at."""
     return text[start : start + MAX_CALL].partition("\n")[0]
 
 
@@ -175,8 +176,8 @@ def _at(text: str, start: int, known: Collection[str]) -> Example | None:
 
 
 def literal_at(text: str, start: int, behind: re.Pattern[str] = _BEHIND_PROSE) -> tuple[object, int] | None:
-    """The Python literal that begins at `start`, if nothing follows that would make it part of something else, and where
-    it ends."""
+    """Return the Python literal that begins at `start`, if nothing follows that would make it part of something else,
+    and where it ends."""
     if text[start : start + 1] in tuple("([{\"'"):
         end = balanced(text, start)
     else:
@@ -201,7 +202,7 @@ _REST_OF_STRING = {
 
 
 def balanced(text: str, start: int) -> int | None:
-    """Where the bracket or string that opens at `start` is closed: the offset behind it. None where that is too far."""
+    """Return the offset behind the bracket or string that opens at `start`. None where that is too far."""
     depth, at = 0, start
     while (match := _BRACKET_OR_QUOTE.search(text, at, start + MAX_CALL)) is not None:
         at = match.end()
@@ -218,7 +219,7 @@ def balanced(text: str, start: int) -> int | None:
 
 
 def is_call(source: str, known: Collection[str]) -> bool:
-    """Whether a text is one call whose names are all known or built in, without a gap (`...`) in it."""
+    """Return whether a text is one call without a gap (`...`), whose names are all known or built in."""
     try:
         body = parse(source).body
     except (SyntaxError, ValueError):

@@ -1,4 +1,5 @@
-"""What a response leaves out because the question has it: the head of a function, imports, classes."""
+"""Parts of a program that a response leaves out because the question has them: the head of a function, imports,
+classes."""
 
 import ast
 import builtins
@@ -10,12 +11,12 @@ from haluagent.tools.code_interpreter.parts import IMPORTS, CodeLine, Function, 
 
 
 def context_parts(question: str) -> list[Part]:
-    """The Python of the question, for what a response leaves out because it stands there already."""
+    """Return the Python of the question, for what a response leaves out because it stands there already."""
     return [make_part(block, own=False) for block in find(question) if block.python]
 
 
 def completed(excerpt: Part, given: Sequence[Part]) -> Part | None:
-    """The last function of the question with an excerpt as its body, where the question leaves that open."""
+    """Return the last function of the question with an excerpt as its body, where the question leaves that open."""
     for part in reversed(given):
         last = part.tree.body[-1] if part.tree.body else None
         open_end = is_stub(last) if isinstance(last, Function) else part.code.rstrip().endswith(":")
@@ -29,8 +30,8 @@ def completed(excerpt: Part, given: Sequence[Part]) -> Part | None:
 
 
 def needed(parts: Sequence[Part], given: Sequence[Part]) -> Part | None:
-    """The imports, classes and functions of the question that `parts` use and do not have themselves, and its classes,
-    which its examples may use."""
+    """Return the imports, classes and functions of the question that `parts` use and do not have themselves, and its
+    classes, which its examples may use."""
     here = set().union(set(dir(builtins)), *(part.bound for part in parts))
     wanted = set().union(*(part.used for part in parts), *(part.classes for part in given))
     taken: set[ast.stmt] = set()
@@ -50,8 +51,8 @@ def needed(parts: Sequence[Part], given: Sequence[Part]) -> Part | None:
 
 
 def _typing(missing: set[str], parts: Sequence[Part], given: Sequence[Part]) -> list[CodeLine]:
-    """An import of List and the like, where the question writes them without one, or it is about `class Solution`:
-    where that is run they are there."""
+    """Return an import of List and the like, where the question writes them without one, or is about `class Solution`,
+    which is run where they are there."""
     usual = set().union(*(part.used for part in given))
     if any("Solution" in part.classes for part in parts):
         usual |= missing
@@ -63,7 +64,7 @@ _NAMING = (*IMPORTS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def _names(node: ast.stmt) -> Iterator[str]:
-    """What an import or a definition binds; a function without a body is only a task."""
+    """Return the names that an import or a definition binds; a function without a body is only a task."""
     if isinstance(node, IMPORTS):
         return names_bound(node.names)
     return iter(()) if isinstance(node, Function) and is_stub(node) else names_bound([node])

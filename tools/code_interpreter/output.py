@@ -1,4 +1,4 @@
-"""What a response says that its code prints, and whether it does."""
+"""Find what a response says that its code prints, and compare it with the real output."""
 
 import ast
 import re
@@ -50,7 +50,7 @@ class Stated:
 
 
 def stated_outputs(response: str, blocks: Sequence[CodeBlock], program: Sequence[Part]) -> list[Stated]:
-    """What comments on `print` calls, the block after the code, or the sentence after it say of the output."""
+    """Return what comments on `print` calls, the block after the code, or the sentence after it say of the output."""
     varies = any(_VARIES.search(part.code) for part in program)
     found: list[Stated] = []
     for part in program:
@@ -64,7 +64,7 @@ def stated_outputs(response: str, blocks: Sequence[CodeBlock], program: Sequence
 
 
 def _prints(part: Part) -> Iterator[ast.stmt]:
-    """The statements that print and run exactly once."""
+    """Yield the statements that print and run exactly once."""
     for node in part.tree.body:
         for statement in node.body if isinstance(node, ast.If) and is_main_guard(node) else [node]:
             called = (
@@ -123,7 +123,7 @@ def _after(response: str, blocks: Sequence[CodeBlock], part: Part) -> Stated | N
 
 
 def is_output(block: CodeBlock, gap: str) -> bool:
-    """Whether a block that follows code shows what it prints."""
+    """Return whether a block that follows code shows what it prints."""
     if len(gap) > MAX_GAP or _UNCERTAIN.search(gap):
         return False
     announced = bool(_ANNOUNCED.search(gap))
@@ -138,7 +138,7 @@ def is_output(block: CodeBlock, gap: str) -> bool:
 
 
 def agrees(stated: Stated, output: str) -> bool | None:
-    """Whether the real output is the one that is stated; None where that cannot be told."""
+    """Return whether the real output is the stated one; None where that cannot be told."""
     if _ADDRESS.search(output):
         return None
     wanted, real = ([line.rstrip() for line in text.strip().split("\n")] for text in (stated.text, output))
@@ -163,8 +163,8 @@ def _is_literal(text: str) -> bool:
 
 
 def _same(wanted: str, real: str) -> bool:
-    """Whether two lines say the same: the same text, apart from quotes and a final stop; the same value; or the same
-    number, rounded to the digits that are given."""
+    """Return whether two lines say the same: the same text, apart from quotes and a final stop; the same value; or the
+    same number, rounded to the digits that are given."""
     wanted, real = wanted.strip(), real.strip()
     plain = wanted.strip("`").rstrip("。")
     if real in (wanted, plain, plain.rstrip("."), plain.strip("\"'“”")):

@@ -43,7 +43,7 @@ class Part:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Empty where the code cannot be read."""
+        """Return the syntax tree, empty where the code cannot be read."""
         try:
             return parse(self.code)
         except (SyntaxError, ValueError):
@@ -59,17 +59,17 @@ class Part:
 
     @cached_property
     def bound(self) -> set[str]:
-        """Every name that the code gives a meaning to, in any scope."""
+        """Return every name that the code defines, in any scope."""
         return set(names_bound(ast.walk(self.tree)))
 
     @cached_property
     def public(self) -> set[str]:
-        """The names that the code gives a meaning to for what comes after it."""
+        """Return the names that the code defines for what comes after it."""
         return set(names_bound(outside_functions(self.tree)))
 
     @cached_property
     def at_once(self) -> set[str]:
-        """Names that are looked up when the code is run, apart from those in the bodies of functions."""
+        """Return the names that are looked up when the code is run, without those in the bodies of functions."""
         return {node.id for node in outside_functions(self.tree) if isinstance(node, ast.Name)}
 
     @cached_property
@@ -80,7 +80,8 @@ class Part:
 
 
 def outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that are evaluated when a module is run; of a function that is its decorators, defaults and annotations."""
+    """Yield the nodes that are evaluated when a module is run; of a function that is its decorators, defaults and
+    annotations."""
     todo: list[ast.AST] = [tree]
     while todo:
         node = todo.pop()
@@ -95,7 +96,7 @@ def outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def names_bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The names that nodes give a meaning to."""
+    """Yield the names that nodes define."""
     for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
@@ -110,7 +111,7 @@ def names_bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def make_part(block: CodeBlock, own: bool = True) -> Part:
-    """A block as a part of a program. What is no Python is read without what pages and notebooks add."""
+    """Make a part of a program from a block. Where it is no Python, it is read without what pages and notebooks add."""
     code = _SURROGATES.sub("\ufffd", block.code)  # not text: no file could hold them
     lines = [
         CodeLine(text, (end - len(text.lstrip()), end) if own else None)
@@ -135,13 +136,14 @@ def _error(code: str) -> SyntaxError | None:
 
 
 def _as_written(text: str) -> str:
-    """A line without what a web page or a notebook adds to it: no-break spaces, escaped signs, commands (`!pip install`)."""
+    """Return a line without what a web page or a notebook adds to it: no-break spaces, escaped signs, commands (`!pip
+    install`)."""
     text = html.unescape(text.replace("\u00a0", " "))
     return text[: len(text) - len(text.lstrip())] + "pass" if _MAGIC.match(text) else text
 
 
 def is_excerpt(part: Part) -> bool:
-    """Whether a part is no program, and not meant as one: lines from within a function, with a gap in them, or functions
+    """Return whether a part is not meant as a program: lines from within a function, with a gap in them, or functions
     that do nothing."""
     if part.error is not None:
         last = first = (part.error.lineno or 1) - 1
@@ -159,14 +161,14 @@ def is_excerpt(part: Part) -> bool:
 
 
 def returns_outside(part: Part) -> bool:
-    """Whether a part returns where there is no function: it is the inside of one."""
+    """Return whether a part returns where there is no function: it is the inside of one."""
     return any(
         isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom, ast.Await)) for node in outside_functions(part.tree)
     )
 
 
 def is_stub(node: Function) -> bool:
-    """Whether a function does nothing: only a docstring, imports, `pass` or `...`."""
+    """Return whether a function does nothing: only a docstring, imports, `pass` or `...`."""
     return all(
         isinstance(statement, (*IMPORTS, ast.Pass))
         or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))

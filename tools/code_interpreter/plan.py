@@ -1,4 +1,4 @@
-"""What is to be run for one version of the code in a response, and which tests there are for it."""
+"""Plan the runs of one version of the code in a response, with the tests that there are for it."""
 
 import ast
 import re
@@ -37,7 +37,7 @@ class Tests:
         return tested([*parts, *self.parts], self.lines)
 
     def example(self, program: Program, number: int | None) -> Example | None:
-        """The example that a line of `program` is from. Behind the tests there is one more line."""
+        """Return the example that a line of `program` is from. Behind the tests there is one more line."""
         index = (number or 0) - len(program.lines) + len(self.lines)
         return self.examples[index] if 0 <= index < len(self.examples) else None
 
@@ -61,14 +61,14 @@ class Plan:
         return bool(self.own.lines or self.given.lines or self.samples or self.asserts or self.stated)
 
     def program(self, without: Sequence[ast.stmt] = ()) -> Program:
-        """The code as it stands, each output that is stated between marks."""
+        """Return the code as it stands, with marks around each output that the response states."""
         statements = [one.statement for one in self.stated if one.statement is not None]
         return whole(
             self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without
         )
 
     def place(self, stated: Stated) -> int:
-        """The number of the marks around an output that is stated."""
+        """Return the number of the marks around an output that is stated."""
         return sorted(self.stated, key=lambda one: one.statement is None).index(stated) + 1
 
     def with_input(self, sample: Sample) -> Program:
@@ -83,7 +83,7 @@ def make_plan(
     response: str,
     blocks: Sequence[CodeBlock],
 ) -> Plan:
-    """Everything that tests a program, found without running it. `rivals` are the parts of the response of which there
+    """Find everything that tests a program, without running it. `rivals` are the parts of the response of which there
     are several versions, `given` is the code of the question."""
     code = _Code.of(parts)
     examples, renamed = _given_examples(question, code)
@@ -108,7 +108,7 @@ def make_plan(
 
 @dataclass(frozen=True)
 class _Code:
-    """What the parts of a program offer to examples: the functions of the response and the methods of its `class
+    """The parts of a program, for reading examples: the functions of the response and the methods of its `class
     Solution`, which `aliases` let be called by their names, the `names` of both and of its classes, and all that is
     `known` to an expression beside them."""
 
@@ -135,7 +135,7 @@ class _Code:
 
 
 def _given_examples(question: str, code: _Code) -> tuple[list[Example], tuple[str, str] | None]:
-    """The examples of the question, and the name of the function there and here, where it has another one."""
+    """Return the examples of the question, and the name of the function there and here, where it has another one."""
     renamed = None
     examples = _read(question, question, code.names, code.known)
     if not examples and (renamed := _renamed(question, code.functions | code.methods, code.known)):
@@ -165,8 +165,8 @@ def _tests(
 def _read(
     text: str, told: str, names: Sequence[str], known: Collection[str], apart_from: Collection[tuple[str, str]] = ()
 ) -> list[Example]:
-    """The examples of a text: its transcripts, whose steps belong together, and those in the part of it that is `told`.
-    What is said of expressions `apart_from` is left out."""
+    """Return the examples of a text: its transcripts, whose steps belong together, and those in the part of it that is
+    `told`. What is said of expressions `apart_from` is left out."""
     steps = sessions(text, names, known)
     if all((step.source, step.wanted) in apart_from for step in steps if step.kind != "run"):
         steps = []
@@ -175,13 +175,14 @@ def _read(
 
 
 def _is_about(example: Example, parts: Sequence[Part], rivals: Sequence[Part]) -> bool:
-    """Whether an example in the response is about this version: it stands in it or after it, before another one."""
+    """Return whether an example in the response is about this version: it stands in it, or between it and the next
+    version."""
     before = [part for part in rivals if part.block and part.block[0] <= example.span[0]]
     return not before or max(before, key=lambda part: part.block or (0, 0)) in parts
 
 
 def _fits(example: Example, functions: dict[str, Function]) -> bool:
-    """Whether what is said of a call has the arguments of one: `f()` in a sentence may only name the function."""
+    """Return whether an example has the arguments of a call: `f()` in a sentence may only name the function."""
     tree = parse(example.source).body[0]
     call = tree.value if isinstance(tree, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in functions:
@@ -190,7 +191,7 @@ def _fits(example: Example, functions: dict[str, Function]) -> bool:
 
 
 def _told(response: str, blocks: Sequence[CodeBlock], parts: Sequence[Part]) -> str:
-    """The response without its code, but with the docstrings in it; everything is at its place."""
+    """Return the response without its code, but with the docstrings in it; everything keeps its place."""
     kept = [" " if character != "\n" else "\n" for character in response]
     at = 0
     for start, end in [*(block.span for block in blocks), (len(response), len(response))]:
@@ -206,8 +207,8 @@ def _told(response: str, blocks: Sequence[CodeBlock], parts: Sequence[Part]) -> 
 
 
 def _methods_of_solution(parts: Sequence[Part]) -> tuple[dict[str, Function], list[str]]:
-    """The methods of `class Solution` that can be called from outside, and lines that let them be called by their names,
-    each time on a new object."""
+    """Return the methods of `class Solution` that can be called from outside, and lines that let them be called by
+    their names, each time on a new object."""
     methods: dict[str, Function] = {}
     for part in parts:
         for node in part.classes["Solution"].body if "Solution" in part.classes else []:
@@ -218,8 +219,8 @@ def _methods_of_solution(parts: Sequence[Part]) -> tuple[dict[str, Function], li
 
 
 def _renamed(question: str, functions: dict[str, Function], known: Collection[str]) -> tuple[str, str] | None:
-    """The name that the question's examples have for the one function of a response, where that has another name and
-    takes what they give."""
+    """Return the name that the question's examples have for the one function of a response, where that has another name
+    and takes what they give."""
     if len(functions) != 1:
         return None
     ((own, node),) = functions.items()
@@ -235,7 +236,7 @@ def _renamed(question: str, functions: dict[str, Function], known: Collection[st
 def _from_samples(
     inputs: Sequence[Sample], functions: dict[str, Function], methods: dict[str, Function], question: str
 ) -> list[Example]:
-    """The question's inputs and outputs as examples of the one function they can be meant for."""
+    """Return the question's inputs and outputs as examples of the one function they can be meant for."""
     candidates = functions | methods
     if len(candidates) > 1:
         candidates = {

@@ -1,4 +1,4 @@
-"""What a program gets beside it in the sandbox, as the module `_haluagent`: checks, and marks that say which were met.
+"""The module `_haluagent` beside a program in the sandbox: checks, and marks that say which were met.
 
 The host reads this file as text and never imports it. What it reports has passed through the hands of the program.
 """
@@ -29,24 +29,24 @@ def mark(place: int) -> None:
 
 
 def value(returned: Any, wanted: Any) -> None:
-    """An example that says what an expression is."""
+    """Check an example that says what an expression is."""
     _check(_same(returned, wanted), f"it returned {_short(returned)}")
 
 
 def shown(returned: Any, wanted: str) -> None:
-    """An example that says how a value is shown."""
+    """Check an example that says how a value is shown."""
     _check(returned is not None and repr(returned).split() == wanted.split(), f"it returned {_short(returned)}")
 
 
 def printed(call: Callable[[], Any], wanted: str) -> None:
-    """An example that says what a call prints."""
+    """Check an example that says what a call prints."""
     with contextlib.redirect_stdout(io.StringIO()) as output:
         call()
     _check(output.getvalue().split() == wanted.split(), f"it printed {_short(output.getvalue())}")
 
 
 def either(call: Callable[[], Any], wanted: Any) -> None:
-    """An example that says what comes out of a call, printed or returned."""
+    """Check an example that says what comes out of a call, printed or returned."""
     with contextlib.redirect_stdout(io.StringIO()) as output:
         returned = call()
     right = _same(returned, wanted) or output.getvalue().split() == str(wanted).split()
@@ -54,7 +54,7 @@ def either(call: Callable[[], Any], wanted: Any) -> None:
 
 
 def raises(call: Callable[[], Any], name: str) -> None:
-    """An example that says which exception a call raises."""
+    """Check an example that says which exception a call raises."""
     try:
         returned = call()
     except Exception as error:

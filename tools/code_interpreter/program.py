@@ -32,12 +32,12 @@ class Program:
         return "\n".join(line.text for line in self.lines) + "\n"
 
     def place(self, number: int | None) -> Span | None:
-        """Where a line of the program (from 1) stands in the response; None where it is not from there."""
+        """Return where a line of the program (from 1) stands in the response; None where it is not from there."""
         return self.lines[number - 1].span if number and number <= len(self.lines) else None
 
     def output(self, stdout: str, place: int | None = None) -> str | None:
-        """What the program wrote, without marks; or only between the two marks of a place, None where they are not
-        there (it was not reached, or the output was clipped)."""
+        """Return what the program wrote, without marks; or only between the two marks of a place, None where they are
+        not there (it was not reached, or the output was clipped)."""
         mark = re.compile(rf"\[{self.nonce} (\d+) \d+\]")
         if place is not None:
             ends = [match for match in mark.finditer(stdout) if int(match[1]) == place]
@@ -47,7 +47,7 @@ class Program:
         return mark.sub("", stdout)
 
     def passed(self, stdout: str) -> int:
-        """How many tests had passed by the last mark."""
+        """Return how many tests had passed by the last mark."""
         counts = re.findall(rf"\[{self.nonce} \d+ (\d+)\]", stdout)
         return int(counts[-1]) if counts else 0
 
@@ -59,8 +59,8 @@ def whole(
     stdin: str | None = None,
     without: Sequence[ast.stmt] = (),
 ) -> Program:
-    """The program as it stands but for the statements `without`, its tests counted. What the n-th of `marked` writes is
-    at place n (from 1), what a part of `marked_parts` writes at the places after those."""
+    """Return the program as it stands but for the statements `without`, with its tests counted. What the n-th of
+    `marked` writes is at place n (from 1), what a part of `marked_parts` writes at the places after those."""
     last = _exit(program)
     body = [CodeLine(f"_haluagent.give({stdin!r})")] if stdin is not None else []
     for part in program:
@@ -81,7 +81,7 @@ def whole(
 
 
 def tested(program: Sequence[Part], tests: Sequence[CodeLine]) -> Program:
-    """The definitions of a program, followed by tests of their own."""
+    """Return the definitions of a program, followed by tests of their own."""
     kept: list[CodeLine] = []
     for part in program:
         numbers = {number for node in part.tree.body if _defines(node) for number in _numbers(node)}
@@ -98,7 +98,7 @@ def _make(body: Sequence[CodeLine], program: Sequence[Part]) -> Program:
 
 @lru_cache(maxsize=1)
 def _prelude() -> str:
-    """A line that makes the module `_haluagent`, which a program that calls a list `list` cannot disturb."""
+    """Return a line that makes the module `_haluagent`, which a program that calls a list `list` cannot disturb."""
     source = files(__package__).joinpath("prelude.py").read_text(encoding="utf-8")
     return f"_haluagent = type(__import__('sys'))('_haluagent'); exec({source!r}, _haluagent.__dict__)"
 
@@ -116,7 +116,7 @@ def _end(node: ast.stmt) -> tuple[int, int]:
 
 
 def _numbers(node: ast.stmt) -> range:
-    """The lines of a statement, its decorators included."""
+    """Return the lines of a statement, its decorators included."""
     first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
     return range(first, _end(node)[0] + 1)
 
@@ -129,8 +129,8 @@ def _counters(part: Part, program: Sequence[Part]) -> list[_Edit]:
 
 
 def _edited(part: Part, edits: Iterable[_Edit], without: Sequence[ast.stmt] = ()) -> list[CodeLine]:
-    """The lines of a part with texts put in. `unittest.main()` is blanked, since the tests are run one by one, and so is
-    what may only stand first in a program."""
+    """Return the lines of a part with texts put in. `unittest.main()` is blanked, since the tests are run one by one,
+    and so is what may only stand first in a program."""
     lines = [line.text.encode("utf-8") for line in part.lines]
     for node in ast.walk(part.tree):
         if isinstance(node, ast.stmt) and (node in without or _is_future(node) or _is_unittest_main(node)):
@@ -159,7 +159,7 @@ def _is_unittest_main(node: ast.AST) -> bool:
 
 
 def _exit(program: Sequence[Part]) -> ast.stmt | None:
-    """The last statement of a program where that ends it, on a line of its own: `sys.exit(main())`."""
+    """Return the last statement of a program where that ends it, on a line of its own: `sys.exit(main())`."""
     node = program[-1].tree.body[-1] if program and program[-1].tree.body else None
     while isinstance(node, ast.If) and not node.orelse:
         node = node.body[-1]
@@ -173,7 +173,7 @@ def _exit(program: Sequence[Part]) -> ast.stmt | None:
 
 
 def _defines(node: ast.stmt) -> bool:
-    """Whether a statement is there to give names a meaning, and not to print, to ask or to test."""
+    """Return whether a statement only defines names, and does not print, ask or test."""
     if isinstance(node, (Function, ast.ClassDef, ast.Import, ast.ImportFrom)):
         return True
     inside = list(outside_functions(node))

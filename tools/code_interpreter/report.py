@@ -1,4 +1,4 @@
-"""From the results of runs to a label, an observation and evidence."""
+"""Turn the results of runs into a label, an observation and evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MAX_EVIDENCE = 5  # examples of the question
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of one version of the code."""
+    """The verdict on one version of the code."""
 
     label: Label
     text: str
@@ -31,8 +31,8 @@ class Report:
 
 
 def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> Report:
-    """The label of one version. The question's examples count more than the response's own tests, and a fault that was
-    shown more than one that a limit suggests."""
+    """Label one version. The question's examples count more than the response's own tests, and a proven fault more than
+    one that a limit suggests."""
     wrong = sorted((one for one in results if one.finding.cause in WRONG), key=_weight)
     if wrong:
         return _contradicted(context, plan, wrong[0], results)
@@ -58,7 +58,8 @@ def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> Repor
 
 
 def combined(context: ToolContext, reports: Sequence[Report], versions: int) -> ToolResult:
-    """One answer for all `versions`, of which the first have reports: wrong where one is wrong, right where all are."""
+    """Return one answer for all `versions`, of which the first have reports: wrong where one is wrong, right where all
+    are."""
     order: tuple[Label, ...] = ("contradicted", "unverified", "supported")
     number, worst = min(enumerate(reports, 1), key=lambda item: (order.index(item[1].label), item[1].confidence))
     text = worst.text
@@ -68,7 +69,7 @@ def combined(context: ToolContext, reports: Sequence[Report], versions: int) -> 
 
 
 def _weight(result: Result) -> tuple[int, int]:
-    """Faults by how much they count: what the question shows, what cannot be run, what the response says of itself."""
+    """Return how much a fault counts: what the question shows, what cannot be run, what the response says of itself."""
     return ("given", "sample", "program", "own", "stated").index(result.of), result.finding.cause == "test"
 
 
@@ -119,7 +120,7 @@ def _example_text(context: ToolContext, result: Result) -> str:
 
 
 def _against_question(context: ToolContext, plan: Plan, result: Result) -> bool:
-    """Whether a failed test of the response says something else of a call than an example of the question."""
+    """Return whether a failed test of the response says something else of a call than an example of the question."""
     given: dict[str, Example] = {one.source: one for one in plan.given.examples if one is not None}
     names = {name for part in plan.parts for name in part.functions}
     line = context.response[slice(*result.finding.span)] if result.finding.span else ""
@@ -137,7 +138,7 @@ def _passed(results: Sequence[Result], *of: str) -> int:
 
 
 def _counts(context: ToolContext, results: Sequence[Result]) -> str:
-    """The tests that passed: `7 assertions of the response and 2 examples of the question`."""
+    """Return the tests that passed: `7 assertions of the response and 2 examples of the question`."""
     kinds = {"own": ("program", "own"), "given": ("given", "sample"), "stated": ("stated",)}
     texts = []
     for kind, of in kinds.items():
@@ -152,7 +153,8 @@ def _renamed(context: ToolContext, plan: Plan) -> str:
 
 
 def _evidence(context: ToolContext, plan: Plan, result: Result) -> tuple[Evidence, ...]:
-    """The traceback at the line of the response that failed, and the example of the question that it failed on."""
+    """Return the traceback at the line of the response that failed, and the example of the question that it failed
+    on."""
     finding = result.finding
     span = finding.span or _definition(plan, result)
     by_example = result.example is not None and finding.cause == "test"  # there is nothing to trace back
@@ -169,7 +171,7 @@ def _told(context: ToolContext, result: Result) -> str:
 
 
 def _definition(plan: Plan, result: Result) -> Span | None:
-    """Where the function begins that an example is about; else the code."""
+    """Return where the function that an example is about begins; else where the code does."""
     source = result.example.source if result.example else ""
     for part in plan.parts:
         for name, node in part.functions.items():
@@ -179,7 +181,7 @@ def _definition(plan: Plan, result: Result) -> Span | None:
 
 
 def _proof(context: ToolContext, plan: Plan, text: str) -> tuple[Evidence, ...]:
-    """What passed, at the code that it passed for, and the examples of the question among it."""
+    """Return what passed, at the code that it passed for, with the examples of the question."""
     blocks = [part.block for part in plan.parts if part.block]
     spans = [example.span for example in plan.given.examples if example is not None and example.kind != "run"]
     found = [Evidence(source="code_interpreter", text=text, span=blocks[0] if blocks else None)]

@@ -1,4 +1,4 @@
-"""Runs a plan in the sandbox: the code as it stands, then its definitions with the tests that it does not run itself."""
+"""Run a plan in the sandbox: the code as it stands, then its definitions with the tests that it does not run itself."""
 
 import ast
 import re
@@ -28,8 +28,9 @@ _SAID_TO_FAIL = re.compile(r"#.*(?:\braises?\b|\berror\b|\bexception\b|\bfails?\
 
 @dataclass(frozen=True)
 class Result:
-    """What one run says: of the program as it stands, of the response's `own` tests, of those `given` in the question, of
-    one of its `sample` inputs, or of an output that is `stated`. `wanted` and `real` are outputs that differ."""
+    """The result of one run: of the program as it stands, of the response's `own` tests, of those `given` in the
+    question, of one of its `sample` inputs, or of an output that is `stated`. `wanted` and `real` are outputs that
+    differ."""
 
     of: Literal["program", "own", "given", "sample", "stated"]
     finding: Finding
@@ -41,7 +42,7 @@ class Result:
 
 
 async def run_plan(plan: Plan, context: ToolContext, sandbox: Sandbox) -> list[Result]:
-    """What came of everything that a plan has to run. Raises SandboxError."""
+    """Run everything in a plan and return the results. Raises SandboxError."""
     results = await _run_program(plan, context, sandbox)
     if results[0].finding.cause in ("syntax", "other_python", "missing"):  # so would the others
         return results
@@ -71,7 +72,7 @@ async def _run_program(plan: Plan, context: ToolContext, sandbox: Sandbox) -> li
 
 
 def _statement(plan: Plan, program: Program, number: int | None) -> tuple[Part, ast.stmt] | None:
-    """The statement of a module, or of its main block, that a line of the program belongs to."""
+    """Return the statement of a module, or of its main block, that a line of the program belongs to."""
     place = program.place(number)
     for part in plan.parts if place else ():
         for line, span in enumerate((line.span for line in part.lines), 1):
@@ -84,7 +85,8 @@ def _statement(plan: Plan, program: Program, number: int | None) -> tuple[Part, 
 
 
 def _is_expected(part: Part, node: ast.stmt, error: str, response: str) -> bool:
-    """Whether the response says itself that a statement raises this: in a comment beside it, or after the code."""
+    """Return whether the response says itself that a statement raises this: in a comment beside it, or after the
+    code."""
     name = error.partition(":")[0].rpartition(".")[2]
     lines = [line.text for line in part.lines[max(0, node.lineno - 2) : (node.end_lineno or node.lineno) + 1]]
     comments = " ".join(found[0] for line in lines if (found := re.search("#.*", line)))

@@ -40,7 +40,7 @@ class Sample:
 
 
 def samples(text: str) -> list[Sample]:
-    """Pairs of `Input: …` and `Output: …` (输入/输出), each on its line or with the value on the lines below."""
+    """Return pairs of `Input: …` and `Output: …` (输入/输出), each on its line or with the value on the lines below."""
     lines = text.split("\n")
     starts = [0]
     for line in lines:
@@ -79,7 +79,8 @@ _GOES_ON = re.compile(r"(?![ \t]*[-+*/%(\[])")
 
 
 def given_values(text: str) -> list[Sample]:
-    """Sentences that say what comes out for values of parameters: For n = 5 the output should be 120; 当 n = 5 时返回 120."""
+    """Return the examples in sentences that say what comes out for values of parameters: For n = 5 the output should be
+    120; 当 n = 5 时返回 120."""
     found: list[Sample] = []
     for begin in _BEGINS.finditer(text):
         at = begin.end()
@@ -96,7 +97,8 @@ def given_values(text: str) -> list[Sample]:
 
 
 def _value(lines: list[str], at: int, first: str, until_output: bool = False) -> tuple[str, int] | None:
-    """What stands behind a label, and the line after it: the rest of its line, or the lines below, fenced or not."""
+    """Return the value behind a label, and the line after it: the rest of its line, or the lines below, fenced or
+    not."""
     end, below = at + 1, [first.strip(" `*")]
     if not below[0]:
         end = _not_blank(lines, end)
@@ -121,8 +123,8 @@ def _is_other(line: str) -> bool:
 
 
 def as_example(sample: Sample, name: str, node: Function, bound: bool = False) -> Example | None:
-    """A sample as an example of a function, where its input reads as the function's arguments: by their names, or as
-    many values as it takes. `bound` where the first parameter is `self`."""
+    """Turn a sample into an example of a function, where its input reads as the function's arguments: by their names,
+    or as many values as it takes. `bound` where the first parameter is `self`."""
     given = ", ".join(re.sub(r"^(\s*\w+)\s*:\s", r"\1 = ", line) for line in sample.input.split("\n"))
     try:
         call = parse(f"{name}({given})").body[0]

@@ -15,8 +15,9 @@ _ERROR = re.compile(r"^(?:\w+\.)*(?P<name>[A-Z]\w*)(?::|$)")
 
 
 def sessions(text: str, functions: Collection[str], known: Collection[str]) -> list[Example]:
-    """The examples of the transcripts in a text, in order, as far as they follow from the names that are known (those
-    `functions` and others of the program) and from one another. A transcript that uses none of `functions` is left out."""
+    """Return the examples of the transcripts in a text, in order, as far as they follow from the names that are known
+    (those `functions` and others of the program) and from one another. A transcript that uses none of `functions` is
+    left out."""
     found: list[Example] = []
     lines = text.split("\n")
     starts = [0]
@@ -77,7 +78,7 @@ def _example(source: str, wanted: list[str], span: tuple[int, int], names: Colle
 
 
 def _compared(node: ast.expr, span: tuple[int, int]) -> Example | None:
-    """`>>> f(1) == 2` with nothing below it says that this is so."""
+    """Read `>>> f(1) == 2` with nothing below it as saying that this is so."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
         return None
     try:
@@ -88,7 +89,7 @@ def _compared(node: ast.expr, span: tuple[int, int]) -> Example | None:
 
 
 def _stored(source: str) -> set[str]:
-    """The names that a step gives a meaning to."""
+    """Return the names that a step defines."""
     stored: set[str] = set()
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -13,8 +13,8 @@ _CATCHES_FAILURES = {"AssertionError", "Exception", "BaseException"}
 
 
 def counted(part: Part, program: Sequence[Part]) -> Iterator[ast.Assert]:
-    """The assertions of a part that are tests: in the open, or in a function that tests another one. Those that guard
-    the arguments of a function are none, nor those whose failure nobody would see."""
+    """Return the assertions of a part that are tests: in the open, or in a function that tests another one. Those that
+    guard the arguments of a function are none, nor those whose failure nobody would see."""
     functions = {name for other in program for name in (*other.functions, *other.classes)}
     cases = test_cases(program)  # their methods are counted when they are run
     todo: list[tuple[ast.AST, bool]] = [(part.tree, True)]
@@ -35,7 +35,7 @@ def counted(part: Part, program: Sequence[Part]) -> Iterator[ast.Assert]:
 
 
 def _is_test(node: Function, functions: set[str]) -> bool:
-    """Whether a function, by its name and by what it calls, tests another one."""
+    """Return whether a function, by its name and by what it calls, tests another one."""
     callables = functions - {node.name} | {argument.arg for argument in node.args.args}
     called = {
         inner.func.id for inner in ast.walk(node) if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name)
@@ -54,7 +54,8 @@ def _catches_failures(handler: ast.ExceptHandler) -> bool:
 
 
 def uncalled(part: Part, program: Sequence[Part], question: str) -> list[str]:
-    """The calls that run the tests of a part which nothing in the program runs: `check(add)`, `test_add()`, a TestCase."""
+    """Return calls of those tests of a part that nothing in the program runs: `check(add)`, `test_add()`, a
+    TestCase."""
     used = {name for other in program for name in other.used}
     cases = test_cases(program)
     calls = []
@@ -69,7 +70,7 @@ def uncalled(part: Part, program: Sequence[Part], question: str) -> list[str]:
 
 
 def tests_alone(part: Part) -> Part | None:
-    """The test functions and test classes of a part, without the rest of it."""
+    """Return the test functions and test classes of a part, without the rest of it."""
     cases = test_cases([part])
     tests = [
         node
@@ -82,7 +83,7 @@ def tests_alone(part: Part) -> Part | None:
 
 
 def test_cases(program: Sequence[Part]) -> set[str]:
-    """The names of the classes that derive from unittest.TestCase."""
+    """Return the names of the classes that derive from unittest.TestCase."""
     found: set[str] = set()
     for part in program:
         for name, node in part.classes.items():
@@ -113,8 +114,8 @@ def _call(test: ast.FunctionDef, program: Sequence[Part], question: str) -> str 
 
 
 def _entry(program: Sequence[Part], test: ast.FunctionDef, calls: Sequence[ast.Call], question: str) -> str | None:
-    """The function that a test with a candidate is for: one that takes the arguments of its calls, that the question
-    names if there is one, and the last of those."""
+    """Return the function that a test with a candidate is for: the last that takes the arguments of its calls, and one
+    that the question names if it names one."""
     found: list[tuple[bool, str]] = []
     for part in program:
         for name, node in part.functions.items():
@@ -126,7 +127,7 @@ def _entry(program: Sequence[Part], test: ast.FunctionDef, calls: Sequence[ast.C
 
 
 def takes(node: Function, call: ast.Call) -> bool:
-    """Whether a function can be called so, as far as the number and the names of arguments tell."""
+    """Return whether a function can be called like this, as far as the number and the names of arguments tell."""
     arguments = node.args
     positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     if any(isinstance(value, ast.Starred) for value in call.args) or any(word.arg is None for word in call.keywords):

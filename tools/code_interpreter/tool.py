@@ -29,7 +29,7 @@ def _has_code(context: ToolContext, sentence: Sentence) -> bool:
 
 
 def _covers(context: ToolContext) -> list[Span]:
-    """The code, transcripts of it, and what it is said to print."""
+    """Return where the code stands, transcripts of it, and what it is said to print."""
     spans: list[Span] = []
     end = None
     for block in find(context.response):
@@ -106,7 +106,7 @@ def _unverified(reason: str) -> ToolResult:
 
 
 def _plans(context: ToolContext) -> list[Plan]:
-    """One plan for each version of the code that the response offers; none where all of it are excerpts."""
+    """Return a plan for each version of the code that the response offers; none where it has only excerpts."""
     blocks = find(context.response)
     given = context_parts(context.question)
     parts = []

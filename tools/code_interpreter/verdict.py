@@ -1,4 +1,4 @@
-"""What a run in the sandbox says about the code: whose fault it is that it failed, and where."""
+"""Judge a run in the sandbox: whose fault it is that it failed, and where."""
 
 import ast
 import collections
@@ -53,8 +53,8 @@ class Finding:
 
 
 def judge(execution: Execution, program: Program, parts: Sequence[Part], context: ToolContext, tested: bool) -> Finding:
-    """What became of a program made of `parts` of the response. `tested` is whether there are tests for it at all: only
-    then is it taken for a whole program where a name is missing.
+    """Judge the run of a program made of `parts` of the response. `tested` says that there are tests for it: only then
+    is it taken for a whole program where a name is missing.
 
     A NameError is the code's fault where the response itself uses the name elsewhere; where the name is in the standard
     library (a forgotten import) and either a function of the response needs it or there are tests; and where it is
@@ -75,7 +75,7 @@ def judge(execution: Execution, program: Program, parts: Sequence[Part], context
 
 
 def _as_of_response(traceback: str, program: Program, response: str) -> str:
-    """A traceback without what was added to the program, its lines counted as those of the response."""
+    """Return a traceback without what was added to the program, with the line numbers of the response."""
 
     def place(match: re.Match[str]) -> str:
         span = program.place(int(match[1]))
@@ -127,7 +127,7 @@ def _is_at_fault(name: str, line: int | None, program: Program, parts: Sequence[
 
 
 def _bodies(part: Part) -> set[Span]:
-    """The places of the lines that are in bodies of functions."""
+    """Return the places of the lines that are in bodies of functions."""
     numbers = {
         number
         for node in ast.walk(part.tree)
@@ -139,7 +139,7 @@ def _bodies(part: Part) -> set[Span]:
 
 @functools.lru_cache(maxsize=1)
 def _standard_names() -> frozenset[str]:
-    """The modules of the standard library, and the names that are most often imported from them."""
+    """Return the modules of the standard library, and the names that are most often imported from them."""
     modules = (collections, dataclasses, functools, itertools, math, typing)
     names = {name for module in modules for name in getattr(module, "__all__", dir(module))}
     more = "datetime timedelta Decimal Fraction Path Enum ABC abstractmethod Thread Lock Queue deque heappush heappop bisect_left"

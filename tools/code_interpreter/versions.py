@@ -33,8 +33,8 @@ class Versions:
 
 
 def versions(parts: Sequence[Part], response: str, question: str) -> Versions:
-    """The programs that a response offers: one, or as many as it has definitions of the same thing; none where it only
-    shows what is wrong. Nor is among them what it quotes from the question and replaces."""
+    """Return the programs that a response offers: one, or one for each definition of the same thing; none where it only
+    shows wrong code. What it quotes from the question and replaces is left out."""
     replaced = {id(part) for group in _rivals(parts) for part in group[:-1]}
     shown = [part for part in parts if not _is_not_meant(part, response, question, id(part) in replaced)]
     groups = [group for group in _rivals(shown) if len(group) > 1]
@@ -52,13 +52,14 @@ def versions(parts: Sequence[Part], response: str, question: str) -> Versions:
 
 
 def _belongs_to(part: Part, rivals: Sequence[Part]) -> Part | None:
-    """The version that a use of it follows, where another one follows the use. What comes after all of them is for all."""
+    """Return the version that a use follows, if another version follows the use. A use after all versions belongs to
+    all."""
     before = [rival for rival in rivals if rival.block and part.block and rival.block < part.block]
     return before[-1] if before and len(before) < len(rivals) else None
 
 
 def _rivals(parts: Sequence[Part]) -> list[list[Part]]:
-    """Parts that define the same function or class in different ways, grouped. The same definition again is no rival:
+    """Group the parts that define the same function or class in different ways. The same definition again is no rival:
     only its last place counts."""
     groups: list[list[Part]] = []
     for part in parts:
@@ -70,7 +71,7 @@ def _rivals(parts: Sequence[Part]) -> list[list[Part]]:
 
 
 def _without_restated(group: list[Part]) -> list[Part]:
-    """Without parts whose every definition another part repeats, word for word or filled in."""
+    """Leave out parts whose every definition another part repeats, word for word or filled in."""
 
     def definitions(part: Part) -> dict[str, str]:
         return {name: ast.dump(node) for name, node in (part.functions | part.classes).items()}
@@ -97,7 +98,7 @@ def _is_not_meant(part: Part, response: str, question: str, replaced: bool) -> b
 
 
 def _in_order(parts: Sequence[Part]) -> list[Part]:
-    """The parts with each definition before the code that is run with it: a use is sometimes shown first."""
+    """Return the parts with each definition before the code that is run with it: a use is sometimes shown first."""
     ordered: list[Part] = []
     waiting = list(parts)
     known = set(dir(builtins))

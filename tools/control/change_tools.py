@@ -33,5 +33,5 @@ from haluagent.types import Sentence, ToolResult
     system=True,
 )
 async def change_tools(context: ToolContext, sentence: Sentence, reason: str) -> ToolResult:
-    """Ends in `unverified` with the model's reason."""
+    """End in `unverified` with the model's reason."""
     return ToolResult(observation=message("change_tools.no_tool", context.language, reason=reason), label="unverified")

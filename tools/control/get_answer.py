@@ -40,5 +40,5 @@ async def get_answer(
     sentence: Sentence | None = None,
     label: Literal["no_claim", "unverified"] | None = None,
 ) -> ToolResult:
-    """The label of a sentence that no tool decides. It can never be `supported` or `contradicted`."""
+    """Label a sentence that no tool decides. It can never be `supported` or `contradicted`."""
     return ToolResult(observation=message(f"get_answer.{label or 'finished'}", context.language), label=label)

@@ -33,7 +33,7 @@ from haluagent.types import Sentence, ToolResult
     system=True,
 )
 async def talk_to_user(context: ToolContext, sentence: Sentence, missing: str) -> ToolResult:
-    """Ends in `unverified`, saying what is missing."""
+    """End in `unverified`, saying what is missing."""
     return ToolResult(
         observation=message("talk_to_user.missing", context.language, missing=missing), label="unverified"
     )

@@ -1,4 +1,4 @@
-"""How a translation is asked for in English; the patterns are those of `_translation_zh`."""
+"""Patterns of English requests for a translation; the patterns are those of `_translation_zh`."""
 
 import re
 

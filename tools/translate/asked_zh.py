@@ -1,4 +1,4 @@
-"""How a translation is asked for in Chinese. The patterns read a question whose quotations are hidden, see
+"""Patterns of Chinese requests for a translation. They read a question whose quotations are hidden, see
 `_translation_task`; `text` is what is to be translated, `head` the instruction, and □ stands where the text was."""
 
 import re

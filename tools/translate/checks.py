@@ -1,4 +1,5 @@
-"""What makes a translation wrong whatever it means: a copy, the wrong language, other numbers, one thing over and over."""
+"""Faults that make a translation wrong whatever it means: a copy, the wrong language, other numbers, one thing over and
+over."""
 
 import re
 import unicodedata
@@ -32,7 +33,8 @@ class Fault(NamedTuple):
 
 
 def fault(text: str, given: str, target: str) -> Fault | None:
-    """Why `given` cannot be a translation of `text` into the language `target`; None where only its meaning can tell."""
+    """Return why `given` cannot be a translation of `text` into the language `target`; None where only its meaning can
+    tell."""
     plain, other = letters(given), letters(text)
     if not plain:
         return Fault("empty") if other else None
@@ -46,19 +48,19 @@ def fault(text: str, given: str, target: str) -> Fault | None:
 
 
 def _without_words(given: str, text: str) -> str:
-    """Without the words that the text has too: names stay as they are in another language."""
+    """Leave out the words that the text has too: names stay as they are in another language."""
     known = {word.casefold() for word in _WORD.findall(text)}
     return _WORD.sub(lambda word: "" if word[0].casefold() in known else word[0], given)
 
 
 def _size(text: str) -> int:
-    """About how many words a text has."""
+    """Return about how many words a text has."""
     unspaced = re.findall(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]", text)
     return len(unspaced) // 2 + len(re.findall(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]+", text))
 
 
 def _other_numbers(text: str, given: str) -> Fault | None:
-    """A number in digits that the translation lacks, while it has one in digits that the text lacks.
+    """Find a number in digits that the translation lacks, while it has one in digits that the text lacks.
 
     `3` may become `three`: numbers in Chinese and English words are read as well, to see that they are there.
     """
@@ -70,7 +72,7 @@ def _other_numbers(text: str, given: str) -> Fault | None:
 
 
 def _unmatched(text: str, other: str) -> list[str]:
-    """The numbers in digits of a text that the other one does not have, neither in digits nor in words."""
+    """Return the numbers in digits of a text that the other one does not have, neither in digits nor in words."""
     known = {value for _, values in _digits(other) for value in values} | {
         number.value for number in find_numbers(other)
     }
@@ -79,7 +81,8 @@ def _unmatched(text: str, other: str) -> list[str]:
 
 
 def _digits(text: str) -> list[tuple[str, set[Fraction]]]:
-    """Each number in digits as it is written, and what it may be: `1.000` is 1000 in some languages, and 1 in others."""
+    """Return each number in digits as it is written, and what it may be: `1.000` is 1000 in some languages, and 1 in
+    others."""
     found = []
     for match in _NUMBER.finditer(unicodedata.normalize("NFKC", text)):
         digits = re.findall(r"\d+", match[0])

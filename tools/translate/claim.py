@@ -31,7 +31,7 @@ _FOREIGN_SECOND = re.compile(
 
 @dataclass(frozen=True)
 class TranslationClaim:
-    """That `text`, in the language `source` where that is known, means `given` in the language `target`.
+    """A claim that `text`, in the language `source` where that is known, means `given` in the language `target`.
 
     `span` is the place of `given` in the sentence.
     """
@@ -44,8 +44,8 @@ class TranslationClaim:
 
 
 def translation_claim(sentence: str) -> TranslationClaim | None:
-    """What a sentence says that something means in another language; None where it does not name the language, and
-    the two quotations do not show by their scripts that they are of different ones."""
+    """Return the claim of a sentence that something means something in another language; None where it does not name
+    the language, and the two quotations do not show by their scripts that they are of different ones."""
     quotes = list(_QUOTES.finditer(sentence))
     if len(quotes) != 2:
         return None

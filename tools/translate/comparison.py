@@ -1,4 +1,4 @@
-"""A translation compared with an independent one: both in one language, by their meaning.
+"""Compare a translation with an independent one: both in one language, by their meaning.
 
 The model is asked whether two sentences say the same thing, in Chinese or English, where a small model judges best: a
 text is translated into one of these, or, where it is in one of these itself, what the response says is translated back.
@@ -37,7 +37,8 @@ class ModelTranslator:
         self._language = language
 
     async def translate(self, text: str, target: str, source: str | None = None) -> str:
-        """See `Translator.translate`. Raises ToolError where the model writes no translation, or one without end."""
+        """Do what `Translator.translate` says. Raises ToolError where the model writes no translation, or one without
+        end."""
         language = _either(target, source) or self._language
         names = {"target": name_of(target, language), "source": name_of(source, language) if source else ""}
         room = min(MAX_TOKENS, 3 * self._model.count_tokens(text) + 40)
@@ -52,7 +53,7 @@ class ModelTranslator:
 
 
 def _either(*codes: str | None) -> Language | None:
-    """The first of the languages that can be judged in."""
+    """Return the first of the languages that can be judged in."""
     return next((language for code in codes for language in get_args(Language) if code == language), None)
 
 
@@ -70,8 +71,8 @@ class Pair(NamedTuple):
 async def in_one_language(
     translator: Translator, language: Language, text: str, source: str | None, given: str, target: str
 ) -> Pair:
-    """A text and its translation, laid side by side. `language` is taken where neither of theirs can be judged in.
-    Raises ToolError where the translator failed."""
+    """Lay a text and its translation side by side in one language. `language` is taken where neither of theirs can be
+    judged in. Raises ToolError where the translator failed."""
     if judged_in := _either(target):
         translation = await _translate(translator, language, text, judged_in, source, expected=given)
         return Pair(translation, given, judged_in, translation, back=False)
@@ -87,7 +88,8 @@ async def in_one_language(
 async def _translate(
     translator: Translator, language: Language, text: str, target: Language, source: str | None, expected: str = ""
 ) -> str:
-    """Raises ToolError for a text that is left as it was, unless it should be: Paris is Paris in many languages."""
+    """Translate a text. Raises ToolError for one that is left as it was, unless it should be: Paris is Paris in many
+    languages."""
     translation = await translator.translate(text, target, source)
     if _tokens(translation) == _tokens(text) != _tokens(expected):
         raise ToolError(message("translate.untranslated", language))
@@ -95,8 +97,8 @@ async def _translate(
 
 
 async def likeness(model: Model, pair: Pair) -> float:
-    """The probability in [0, 1] that a translation is right: how far the two texts are held for the same, and the
-    words that they share. 0.5 where the answers contradict each other and have no log-probabilities."""
+    """Return the probability in [0, 1] that a translation is right: how far the model takes the two texts for the same,
+    and the words that they share. 0.5 where the answers contradict each other and have no log-probabilities."""
     if _tokens(pair.one) == _tokens(pair.other):
         return IDENTICAL
     yes, scored = await held_for_the_same(model, pair)
@@ -111,7 +113,7 @@ async def likeness(model: Model, pair: Pair) -> float:
 
 
 async def held_for_the_same(model: Model, pair: Pair) -> tuple[list[float], bool]:
-    """The probabilities that the two say the same, with the options in both orders; and whether they have
+    """Return the probabilities that the two say the same, with the options in both orders; and whether they have
     log-probabilities behind them."""
     one, other, scored = await in_both_orders(
         model, lambda turned: conversation("same_meaning", pair.language, one=pair.one, other=pair.other, turned=turned)
@@ -120,7 +122,7 @@ async def held_for_the_same(model: Model, pair: Pair) -> tuple[list[float], bool
 
 
 def overlap(one: str, other: str) -> float:
-    """The F1 in [0, 1] of the words of two texts, where a Han character or kana counts as a word."""
+    """Return the F1 in [0, 1] of the words of two texts, where a Han character or kana counts as a word."""
     first, second = Counter(_tokens(one)), Counter(_tokens(other))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 0.0

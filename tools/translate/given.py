@@ -39,7 +39,7 @@ _SENTENCE_MARKS = " \t\n.。,，:：;；*_"
 
 
 def given_translation(response: str, text: str, target: str | None) -> Span:
-    """Where the response has its translation of `text` into `target`; all of the response where it says no more.
+    """Return where the response has its translation of `text` into `target`; all of it where it says nothing else.
 
     Verbatim `response[start:end]`, without white space and quotation marks at its ends.
     """
@@ -76,7 +76,7 @@ def _whole_quotation(text: str) -> Span | None:
 
 
 def _told(rest: str, text: str, target: str | None) -> Span | None:
-    """Where a sentence about the translation has it: `“谢谢”用法语说是“Merci”`, `In French, you say merci.`"""
+    """Return where a sentence about the translation has it: `“谢谢”用法语说是“Merci”`, `In French, you say merci.`"""
     outside = _QUOTES.sub(" ", rest)
     if not _ABOUT.search(outside):
         return None
@@ -95,7 +95,7 @@ def _told(rest: str, text: str, target: str | None) -> Span | None:
 
 
 def _runs(text: str, target: str) -> Iterator[Span]:
-    """The stretches of a text that are written as the language is."""
+    """Yield the stretches of a text that are written as the language is."""
     start = end = None
     for place, character in enumerate(text):
         if not character.isalpha():

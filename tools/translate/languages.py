@@ -61,12 +61,12 @@ SOME, ENOUGH = 12, 40  # letters, below which it is not asked for the one and th
 
 
 def code_of(name: str) -> str | None:
-    """The ISO 639-1 code of a language named in Chinese or English; None for a name that is not known."""
+    """Return the ISO 639-1 code of a language named in Chinese or English; None for a name that is not known."""
     return CODES.get(re.sub(r"\s+", " ", name.strip().lower()))
 
 
 def name_of(code: str, language: Language) -> str:
-    """How a language is called in Chinese or English; its code where that is not known here."""
+    """Return the name of a language in Chinese or English; its code where that is not known here."""
     return _SHOWN[language].get(code, code)
 
 
@@ -74,7 +74,8 @@ _WEIGHTS = {"CJK": 3, "HIRAGANA": 2, "KATAKANA": 2, "HANGUL": 2}  # letters of a
 
 
 def scripts(text: str) -> Counter[str]:
-    """How much of each script a text has: LATIN, CJK (Han), HIRAGANA, HANGUL, CYRILLIC, …, in letters of an alphabet."""
+    """Return how much of each script a text has: LATIN, CJK (Han), HIRAGANA, HANGUL, CYRILLIC, …, in letters of an
+    alphabet."""
     found: Counter[str] = Counter()
     for letter in filter(str.isalpha, text):
         script = unicodedata.name(letter, "?").split()[0]
@@ -83,7 +84,7 @@ def scripts(text: str) -> Counter[str]:
 
 
 def share_written(text: str, code: str) -> float:
-    """The share in [0, 1] of a text that is in the scripts of a language; 1 for a text without letters.
+    """Return the share in [0, 1] of a text that is in the scripts of a language; 1 for a text without letters.
 
     A text with kana is not Chinese, and one of some length without them is not Japanese.
     """
@@ -99,8 +100,8 @@ def share_written(text: str, code: str) -> float:
 
 
 def guess(text: str, sure: float = LIKELY, enough: int = SOME) -> str | None:
-    """The language a text is written in, with a probability of at least `sure`; None where its script has many and it
-    has fewer letters than `enough`."""
+    """Return the language a text is written in, with a probability of at least `sure`; None where its script has many
+    and it has fewer letters than `enough`."""
     found = scripts(text)
     total = found.total()
     if not total:
@@ -121,8 +122,8 @@ def guess(text: str, sure: float = LIKELY, enough: int = SOME) -> str | None:
 
 
 def differs(text: str, code: str) -> str | None:
-    """Another language that a text is surely written in, where it should be in `code` ("" where it is not known which);
-    None where it may be right.
+    """Return another language that a text is surely written in, where it should be in `code` ("" where it is not known
+    which); None where it may be right.
 
     Only its script is believed, or a text of some length in a language that is not taken for `code`.
     """

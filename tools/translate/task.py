@@ -44,7 +44,7 @@ _AFTERWARDS = re.compile(
 
 @lru_cache(maxsize=64)  # asked again for each sentence of a response
 def translation_task(question: str) -> TranslationTask | None:
-    """The translation a question asks for; None where it asks for none, or gives no text to translate."""
+    """Return the translation a question asks for; None where it asks for none, or gives no text to translate."""
     hidden = _QUOTE.sub(lambda match: match[0][0] + _HIDDEN * (len(match[0]) - 2) + match[0][-1], question)
     span = _text_span(hidden)
     if span is None:
@@ -71,7 +71,7 @@ def translation_task(question: str) -> TranslationTask | None:
 
 
 def _text_span(hidden: str) -> Span | None:
-    """Where the text to translate stands, without the quotation marks around it."""
+    """Return where the text to translate stands, without the quotation marks around it."""
     for pattern in (*zh.AFTER_COLON, *en.AFTER_COLON):
         match = pattern.match(hidden)
         if match and not zh.ABOUT.search(match["head"]) and not en.ABOUT.search(match["head"]):
@@ -94,7 +94,7 @@ def _text_span(hidden: str) -> Span | None:
 
 
 def _without_rest(hidden: str, span: Span) -> Span:
-    """Without white space, what is asked for afterwards, and quotation marks around the whole."""
+    """Leave out white space, what is asked for afterwards, and quotation marks around the whole."""
     text = _AFTERWARDS.sub("", hidden[slice(*span)])
     start = span[0] + len(text) - len(text.lstrip())
     text = text.strip()
@@ -104,7 +104,7 @@ def _without_rest(hidden: str, span: Span) -> Span:
 
 
 def _named(patterns: Iterable[re.Pattern[str]], outside: str) -> str | None:
-    """The code of the first language that one of the patterns finds named."""
+    """Return the code of the first language that one of the patterns finds named."""
     for pattern in patterns:
         if match := pattern.search(outside):
             groups = {name: value for name, value in match.groupdict().items() if value}

@@ -1,4 +1,4 @@
-"""`translate`: a translation in the response compared with an independent one, by meaning."""
+"""`translate`: compare a translation in the response with an independent one, by meaning."""
 
 from dataclasses import dataclass
 
@@ -39,13 +39,14 @@ class _Given:
 
 
 def _can_compare(context: ToolContext, sentence: Sentence) -> bool:
-    """The whole response where a translation is asked for, else each sentence that says what something means."""
+    """Accept the whole response where a translation is asked for, else each sentence that says what something means."""
     asked = translation_task(context.question) is not None
     return asked if sentence.index == 0 else not asked and translation_claim(sentence.text) is not None
 
 
 def _covers(context: ToolContext) -> list[Span]:
-    """The sentences that the translation is made of: it is no fact by itself that somebody asks for the bill."""
+    """Return the sentences that the translation is made of: "May I have the bill?" is then nothing to check by
+    itself."""
     task = translation_task(context.question)
     if task is None:
         return []
@@ -119,7 +120,8 @@ def _given(context: ToolContext, sentence: Sentence) -> _Given:
 
 
 def _target(context: ToolContext, task: TranslationTask) -> str | None:
-    """The language to translate into; where the question names none, the response's, or that of the detection."""
+    """Return the language to translate into; where the question names none, the response's, or that of the
+    detection."""
     if task.target:
         return task.target
     response = context.response[slice(*given_translation(context.response, task.text, None))]
@@ -141,8 +143,8 @@ def _faulty(context: ToolContext, given: _Given, found: Fault) -> ToolResult:
 
 
 def _parts(context: ToolContext, given: _Given) -> list[tuple[str, str]]:
-    """The text and its translation sentence by sentence, or line by line, where they have as many of them; else as a
-    whole, or nothing where that is too long to judge."""
+    """Return the text and its translation sentence by sentence, or line by line, where they have as many of them; else
+    as a whole, or nothing where that is too long to judge."""
     by_sentence = [[one.text for one in split(text)] for text in (given.text, given.translation)]
     by_line = [list(filter(str.strip, text.splitlines())) for text in (given.text, given.translation)]
     for texts, translations in (by_sentence, by_line, ([given.text], [given.translation])):
@@ -177,8 +179,8 @@ async def _compare(
 
 
 def one_of(parts: int, right: float) -> float:
-    """The probability that one part of several is right: as a whole is as often wrong as one sentence alone, the odds
-    of each part are better by their number."""
+    """Return the probability that one part of several is right: the whole is wrong as often as a single sentence is, so
+    the odds of each part are better by their number."""
     return right * parts / (right * parts + 1 - right)
 
 
