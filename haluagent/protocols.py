@@ -162,7 +162,7 @@ class Execution(Record):
 
 @runtime_checkable
 class Sandbox(Protocol):
-    """Where code of unknown origin runs: no network, nothing of the host's files, bounded time, memory and output."""
+    """A place to run code of unknown origin: no network, nothing of the host's files, bounded time, memory and output."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""How a verdict comes about: offer → act → label → reflect → combine, one function for each stage.
+"""The decision on a verdict: offer → act → label → reflect → combine, one function for each stage.
 
 `offer` says which tools may decide a sentence. `act` checks a call and runs it. `label` turns what a tool found into an
 entry of the memory; `no_claim` and `undecided` make the entries of sentences that no tool decided. `reflect`

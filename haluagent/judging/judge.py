@@ -62,7 +62,9 @@ def wording_of(context: ToolContext) -> Wording:
     return "answer" if len(context.sentences) == 1 and context.question.strip() else "statement"
 
 
-async def weigh(context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str) -> Reading:
+async def weigh(
+    context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
+) -> Reading:
     """Correct the judgement of a window by the answer that the model gives from it anew, and by the numbers of the
     sentence that `known`, the text that is compared with, does not have."""
     supported, anew, agrees = judged.supported, "", None

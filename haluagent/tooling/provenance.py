@@ -1,4 +1,4 @@
-"""Where the arguments of a call come from. A model that makes up a number, an address or a quotation would check
+"""Check where the arguments of a call come from. A model that makes up a number, an address or a quotation would check
 something that nobody said (tool usage hallucination in Relign, Xu et al. 2024)."""
 
 import re
@@ -42,7 +42,7 @@ def check_provenance(item: Tool, call: ToolCall, context: ToolContext, observati
 
 
 def _is_free(item: Tool, name: str) -> bool:
-    """Whether the model writes this argument itself, rather than pointing or choosing."""
+    """Return True for an argument that the model writes itself, rather than pointing or choosing."""
     return argument_type(get_type_hints(item.run).get(name)) in (str, int, float)
 
 

@@ -35,6 +35,9 @@ from haluagent.types import ToolResult
     system=True,
 )
 async def split_text(context: ToolContext) -> ToolResult:
-    """Return the sentences of the response, one line each; they were cut without a model, by
-    `haluagent.text.segment.split`."""
-    return ToolResult(observation="\n".join(f"[{item.name}] {item.text}" for item in context.sentences))
+    """Cut the response into sentences, without a model. Those that are cut already stay as they are."""
+    sentences = tuple(context.sentences) or await asyncio.to_thread(
+        split, context.response
+    )  # a long text takes seconds
+    observation = "\n".join(f"[{item.name}] {item.text}" for item in sentences)
+    return ToolResult(observation=observation, sentences=sentences)

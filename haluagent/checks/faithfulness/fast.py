@@ -67,5 +67,5 @@ def covered(spans: list[Span], whole: bool, length: int) -> float:
 
 
 def unread(coverage: float, language: Language) -> list[str]:
-    """What to say where not all was read."""
+    """Return the note for a text that was not read in full, or an empty list."""
     return [message("faithfulness.unread", language, share=max(1, math.floor(coverage * 100)))] if coverage < 1 else []

@@ -28,7 +28,8 @@ BULLETS, PART_CHARACTERS = 4, 70
 
 
 def grammar(language: Language) -> str:
-    """GBNF for the reply: one to four points, each with what the response and the reference say, and the score."""
+    """Return the GBNF for the reply: one to four points, each with what the response and the reference say, and the
+    score."""
     one, other = (message(f"faithfulness.side.{side}", language) for side in ("response", "reference"))
     return "\n".join(
         [

@@ -74,8 +74,7 @@ async def _by_meaning(
 
 
 def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -> dict[str, Any]:
-    """The arguments that do not stand in a text, are not true or false, and are not the default of a parameter that may be left
-    out."""
+    """Return the arguments that are neither in a text, nor true or false, nor an optional parameter's default."""
     known = spaced("\n".join(texts))
     properties, required = tool.parameters.get("properties", {}), tool.parameters.get("required", ())
     found = {}
@@ -101,7 +100,8 @@ def _parts(value: Any) -> Iterator[str]:
 
 
 def _stands_in(part: str, known: str) -> bool:
-    """Whether a text has a value as a whole word or number; in Chinese, where words have no ends, anywhere."""
+    """Return whether a text contains a value as a whole word or number; in Chinese, where words have no bounds,
+    anywhere."""
     wanted = spaced(part)
     return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}(?![a-z0-9])", known) is not None if wanted else True
 

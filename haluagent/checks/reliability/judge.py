@@ -31,7 +31,7 @@ class Judged(NamedTuple):
 
 
 def request_for(tool: ToolSpec, language: Language) -> str:
-    """The statement that a user asks for what a tool does."""
+    """Return the statement that a user asks for what a tool does."""
     return message("reliability.asks_for", language, what=tool.description or tool.name)
 
 

@@ -14,7 +14,7 @@ ENGINES: dict[EngineName, str] = {
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """What a model server is started with; None leaves the engine's own default.
+    """The options of a model server; None leaves the engine's own default.
 
     `model` is what the engine calls one: weights for llama.cpp, an id or a path for vLLM. `context` is in tokens per
     conversation, `parallel` the number of requests at a time. `extra` are arguments for the engine itself.

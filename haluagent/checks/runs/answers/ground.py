@@ -80,8 +80,11 @@ def user_text(run: AgentRun) -> str:
 
 
 def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user: str) -> dict[Claim, bool]:
-    """Write what the claims derive below the results, and say of each whether it cites what is nowhere in the run. What is
-    written is the same for all claims, so that they share the prefix."""
+    """Write what the claims derive below the results, and return for each whether it cites something nowhere in the
+    run.
+
+    The lines are the same for all claims, so that they share the prefix.
+    """
     known = unspaced("\n".join([evidence.text, run.system, user, *(call.tool for call in calls_of(run))]))
     derived = Derived(evidence, user)
     lines: dict[str, tuple[Field, ...]] = {}
@@ -99,7 +102,7 @@ def explain(evidence: EvidenceText, claims: Sequence[Claim], run: AgentRun, user
 
 
 def _is_known(citation: str, known: str) -> bool:
-    """Whether the run has it. What a bracketed number stands for is not known, only what it stands beside."""
+    """Return whether the run contains a citation. A bracketed number passes, since its target is unknown."""
     return (
         unspaced(citation.strip('《》“”"「」')) in known or re.fullmatch(r"[\[【]\d{1,3}[\]】]", citation) is not None
     )
