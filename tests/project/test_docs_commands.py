@@ -3,6 +3,7 @@
 A word after the language of a block says what it needs: `langchain` and `llamaindex` their extra, `model` the real embedded model,
 `elsewhere` something that is not here; of those the options are looked up. All others run on a scripted endpoint.
 A Python block that begins with the name of a file is only written there.
+What the READMEs show is compared with what their commands print.
 """
 
 import json
@@ -21,7 +22,8 @@ import typer
 from places import ROOT
 
 DOCS = ROOT / "docs"
-GUIDES = ("claims", "faithfulness", "integrations", "runs", "reliability", "server")
+GUIDES = ("claims", "faithfulness", "integrations", "runs", "reliability", "server", "tutorial")
+READMES = ("README.md", "README.zh.md")
 MARKS = {"langchain": pytest.mark.integrations, "llamaindex": pytest.mark.integrations, "model": pytest.mark.engine}
 ELSEWHERE = "elsewhere"
 
@@ -102,12 +104,26 @@ def base_url() -> Iterator[str]:
     server.server_close()
 
 
+def run(command: list[str], folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", timeout=240, check=False
+    )
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "HALUAGENT_"))}
+    return own | {
+        "PYTHON": sys.executable,
+        "PYTHONIOENCODING": "utf-8",
+        "HALUAGENT_INDEX": str(tmp_path / "no-index.db"),
+    }
+
+
 @pytest.mark.parametrize(("guide", "need"), list(cases()))
 def test_what_a_guide_shows_runs(guide: str, need: str, base_url: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "HALUAGENT_"))}
-    own |= {"PYTHON": sys.executable, "PYTHONIOENCODING": "utf-8", "HALUAGENT_INDEX": str(tmp_path / "no-index.db")}
+    own = environment(tmp_path)
     scripted = own | {"HALUAGENT_BASE_URL": base_url, "HALUAGENT_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
     for block in blocks(guide):
         if block.need not in ("", need):
@@ -118,15 +134,7 @@ def test_what_a_guide_shows_runs(guide: str, need: str, base_url: str, tmp_path:
         command = (
             [sys.executable, "-c", block.text] if block.language == "python" else ["bash", "-c", SHELL + block.text]
         )
-        ran = subprocess.run(
-            command,
-            cwd=folder,
-            env=own if block.need == "model" else scripted,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=240,
-        )
+        ran = run(command, folder, own if block.need == "model" else scripted)
         assert ran.returncode == 0, f"docs/{guide}.md, line {block.line}: {ran.returncode}\n{ran.stdout}\n{ran.stderr}"
         assert "Traceback" not in ran.stderr
 
@@ -148,3 +156,48 @@ def test_commands_that_do_not_run_here_have_options_that_there_are(guide: str) -
             known = {option for parameter in command.params for option in parameter.opts}
             unknown = {word for word in rest if word.startswith("--")} - known
             assert not unknown, f"docs/{guide}.md, line {block.line}: {unknown}"
+
+
+def shown() -> Iterator[Any]:
+    """Yield each block of a README that shows what a command of HaluAgent prints: the commands, and the lines."""
+    for readme in READMES:
+        text = (ROOT / readme).read_text(encoding="utf-8")
+        for block in re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+            commands = "".join(re.findall(r"^\$ (.*(?:(?<=\\)\n.*)*\n)", block, re.MULTILINE))
+            printed = re.sub(r"^\$ .*(?:(?<=\\)\n.*)*\n", "", block, flags=re.MULTILINE).splitlines()
+            if printed and "haluagent " in commands:
+                marks = [] if "--calls-only" in commands else [pytest.mark.engine]
+                yield pytest.param(
+                    commands, printed, marks=marks, id=f"{readme}-{commands.split('haluagent ')[1][:12]}"
+                )
+
+
+def roughly(line: str) -> str:
+    """Return a line without what another processor may round or sample otherwise: probabilities, and formulas."""
+    return re.sub(r"\d+%|\d\.\d\d\b|\d of 4 formulas.*", "…", line.strip())
+
+
+@pytest.mark.parametrize(("commands", "printed"), list(shown()))
+def test_a_readme_shows_what_its_commands_print(commands: str, printed: list[str], tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    ran = run(["bash", "-c", SHELL + commands], tmp_path, environment(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    lines = [roughly(line) for line in ran.stdout.splitlines()]
+    assert [roughly(line) for line in printed] == lines[: len(printed)], ran.stdout
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_a_readme_is_short_and_its_python_runs(readme: str, base_url: str, tmp_path: Path) -> None:
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 180
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    env = environment(tmp_path) | {"HALUAGENT_BASE_URL": base_url, "HALUAGENT_CACHE": str(tmp_path)}
+    ran = run([sys.executable, "-c", code], tmp_path, env)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_a_readme_links_to_what_is_there(readme: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / readme).read_text(encoding="utf-8"))
+    assert len(links) > 20
+    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []
