@@ -1,10 +1,12 @@
-"""Shared fixtures. Whatever could be real is real: tests with real parts are marked, and run where these are set up."""
+"""Shared fixtures, and the groups of tests. Whatever could be real is real: tests with real parts are marked with their
+group, which `-m` chooses; without it the unit tests run."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
+from groups import GROUPS
 from scripted import ScriptedEndpoint, ScriptedModel
 
 from haluagent.protocols import SearchResult, ToolContext
@@ -73,28 +75,54 @@ def make_context() -> Callable[..., ToolContext]:
     return make
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests with real parts run where HALUAGENT_TEST_<MARK>=1 says so; elsewhere they are left out, in sight."""
-    parts = {
-        "engine": "the embedded model",
-        "docker": "a Docker engine",
-        "bubblewrap": "bubblewrap",
-        "browser": "Chromium",
-        "ray": "Ray",
-    }
-    parts["peers"] = "the peers of the benchmark"
-    parts["train"] = "torch, transformers, trl and peft"
-    parts["integrations"] = (
-        "langchain-core, langgraph, llama-index-core, openai-agents, anthropic and opentelemetry-sdk"
-    )
-    for mark, part in parts.items():
-        variable = f"HALUAGENT_TEST_{mark.upper()}"
-        if os.environ.get(variable) == "1":
-            continue
-        skip = pytest.mark.skip(reason=f"needs {part}: set {variable}=1")
-        for item in items:
-            if item.get_closest_marker(mark):
-                item.add_marker(skip)
+SKIPPED: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="fail where a chosen test was skipped")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that is in no group is a unit test. `-m` then chooses among all of them."""
+    for item in items:
+        groups = [name for name in GROUPS if item.get_closest_marker(name)]
+        if len(groups) > 1:
+            raise pytest.UsageError(f"{item.nodeid} is in more than one group: {', '.join(groups)}")
+        if not groups:
+            item.add_marker(pytest.mark.unit)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A chosen test whose part is not on this machine is skipped, in sight."""
+    for name, group in GROUPS.items():
+        if item.get_closest_marker(name) and not is_there(name):
+            pytest.skip(f"the group {name} is not set up here: {group.get}")
+
+
+@cache
+def is_there(name: str) -> bool:
+    return GROUPS[name].there()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        SKIPPED.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if SKIPPED and session.config.getoption("--no-skips"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if SKIPPED and config.getoption("--no-skips"):
+        terminalreporter.line(f"{len(SKIPPED)} tests were skipped, and here all must run.", red=True)
 
 
 @pytest.fixture(scope="session")

@@ -98,7 +98,7 @@ def test_an_answer_and_what_it_cost(proxy: MeterProxy, worker: Path) -> None:
         assert (found.verdict, found.score, found.error) == (True, 0.9, None)
         cost = found.usage.model_copy(update={"seconds": 0.0})
         assert cost == Usage(calls=1, prompt_tokens=10, cached_tokens=4, generated_tokens=1)
-        assert 0 < found.usage.seconds <= found.seconds < 30
+        assert 0 < found.usage.seconds <= found.seconds
 
 
 def test_a_worker_is_told_the_item_and_the_proxy_and_nothing_else(

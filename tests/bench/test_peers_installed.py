@@ -1,5 +1,4 @@
-"""The real peers in their environments, before an endpoint that plays a model. They are hundreds of MB, so this runs only
-where they were installed (`python -m haluagent.bench.peers.install`) and HALUAGENT_TEST_PEERS=1 says so."""
+"""The real peers in their environments (`python -m haluagent.bench.peers.install`), before an endpoint that plays a model."""
 
 import asyncio
 import json

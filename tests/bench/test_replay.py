@@ -103,7 +103,6 @@ def test_requests_go_out_in_order_as_recorded_and_their_cost_is_added_up(server:
     assert server.paths == {"/v1/chat/completions"}
     assert (done.requests, done.failures, done.first_failure) == (8, 0, None)
     assert (done.prompt_tokens, done.cached_tokens, done.evaluated_tokens, done.generated_tokens) == (800, 480, 320, 40)
-    assert 0 < done.seconds < 600  # the recorded times are not waited for
     assert done.requests_per_second == pytest.approx(8 / done.seconds)
 
 

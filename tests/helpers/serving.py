@@ -3,13 +3,13 @@
 import asyncio
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import uvicorn
+from waiting import until as until
 
 from haluagent.agent import HaluAgent
 from haluagent.server.app import make_app
@@ -111,10 +111,3 @@ class Held:
 
     def ended(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
-
-
-def until(true: Callable[[], object], seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)

@@ -6,18 +6,20 @@ What a program may try against its sandbox is in tests/escape.
 import asyncio
 import contextlib
 import os
-import statistics
+import secrets
 import subprocess
 import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from seen import marked, naming
 from typer.testing import CliRunner
+from waiting import until
 
 from haluagent.cli.sandbox import app
 from haluagent.errors import ConfigError, SandboxError
@@ -34,8 +36,6 @@ from haluagent.sandbox.worker.pooled import PooledSandbox
 
 KINDS: dict[str, type[PooledSandbox]] = {"docker": DockerSandbox, "bubblewrap": BubblewrapSandbox}
 BACKENDS = [pytest.param(name, marks=getattr(pytest.mark, name)) for name in KINDS]
-WARM_MILLISECONDS = 60.0
-OF_A_BARE_EXEC = 2.5  # beside two busy threads it was 1.6 to 2; with nothing beside it, 0.1
 
 
 @pytest.fixture(params=BACKENDS, scope="module")
@@ -83,13 +83,6 @@ def starting(sandbox: PooledSandbox) -> int:
     return sandbox._state.pool._starting if sandbox._state else 0
 
 
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 OUTCOMES: list[tuple[str, Outcome, str]] = [
     ("print('数')", "ok", ""),
     ("def f(:", "syntax_error", "SyntaxError"),
@@ -112,7 +105,6 @@ def test_outcomes(sandbox: PooledSandbox, code: str, outcome: Outcome, error: st
     result = run(sandbox, code, seconds=1.0 if outcome == "timeout" else 20.0)
     assert result.outcome == outcome and error in result.error
     assert result.backend == sandbox.name
-    assert result.seconds < 3.5 or outcome != "timeout"  # two more, where it closed its output
 
 
 def test_memory_of_all_processes_together(sandbox: PooledSandbox) -> None:
@@ -223,16 +215,16 @@ def test_waiting_for_others_does_not_count(sandbox: PooledSandbox) -> None:
 
 
 def test_a_cancelled_run_ends_at_once(sandbox: PooledSandbox) -> None:
-    async def cancelled() -> float:
-        task = asyncio.create_task(sandbox.run("print(1)\nwhile True: pass", seconds=120))
-        await asyncio.sleep(1)
-        task.cancel()
-        began = time.monotonic()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-        return time.monotonic() - began
+    mark = f"hx{secrets.token_hex(5)}"
 
-    assert asyncio.run(cancelled()) < 10
+    async def cancelled() -> None:
+        task = asyncio.create_task(sandbox.run(naming(mark) + "while True: pass", seconds=3600))
+        await asyncio.to_thread(until, lambda: marked(mark))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
     assert run(sandbox, "print(2)").stdout == "2\n"
     until(lambda: left(sandbox.name) <= 4)
 
@@ -246,9 +238,11 @@ def test_close_leaves_nothing_and_it_can_be_used_again(sandbox: PooledSandbox) -
 
 
 def test_closing_while_a_program_runs_is_an_error_and_no_outcome(sandbox: PooledSandbox) -> None:
+    mark = f"hx{secrets.token_hex(5)}"
+
     async def close_soon() -> None:
-        task = asyncio.create_task(sandbox.run("import time\ntime.sleep(60)", seconds=60))
-        await asyncio.sleep(1)
+        task = asyncio.create_task(sandbox.run(naming(mark) + "import time\ntime.sleep(3600)", seconds=3600))
+        await asyncio.to_thread(until, lambda: marked(mark))
         await sandbox.aclose()
         with pytest.raises(SandboxError, match="closed"):
             await task
@@ -380,57 +374,10 @@ def test_a_registry_that_does_not_answer_is_one_line_that_says_what_else_there_i
         build("127.0.0.1:9/python")
 
 
-def milliseconds(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return 1000 * (time.perf_counter() - began)
-
-
-@pytest.mark.docker
-def test_a_warm_run_is_quick(sandbox: PooledSandbox, capsys: pytest.CaptureFixture[str]) -> None:
-    """50 runs in turns with a bare `docker exec` in a container that is there already: what else the machine does meanwhile
-    is in both. Measured again where it came between all the same."""
-    runner = asyncio.Runner()
-
-    def warm() -> None:
-        assert runner.run(sandbox.run("print(1)")).stdout == "1\n"
-
-    seen = []
-    with contextlib.ExitStack() as stack:
-        stack.callback(runner.close)
-        bare = stack.enter_context(bare_exec())
-        for _ in range(5):
-            milliseconds(warm), milliseconds(bare)
-        for _ in range(4):
-            until(lambda: len(waiting(sandbox)) == 4)
-            pairs = [(milliseconds(warm), milliseconds(bare)) for _ in range(50)]
-            ours, theirs = (statistics.median(times) for times in zip(*pairs, strict=True))
-            seen.append(
-                f"{sandbox.name}: median of 50 warm runs {ours:.0f} ms, of 50 bare docker execs {theirs:.0f} ms"
-            )
-            with capsys.disabled():
-                print("\n" + seen[-1])
-            if ours <= max(WARM_MILLISECONDS, OF_A_BARE_EXEC * theirs):
-                return
-    pytest.fail("\n".join(seen))
-
-
-@contextlib.contextmanager
-def bare_exec() -> Iterator[Callable[[], None]]:
-    """Runs `print(1)` with docker exec, in a container of the same image that is started once. Engines under load may lose
-    what an exec prints, so that only its exit code is looked at, and that after the last one."""
-    sandbox = DockerSandbox()
-    client, options = sandbox._connected()
-    container = client.create_container(**options | {"entrypoint": ["sleep", "600"]})["Id"]
-    client.start(container)
-    made: list[str] = []
-
-    def execute() -> None:
-        made.append(client.exec_create(container, ["python3", "-c", "print(1)"])["Id"])
-        client.exec_start(made[-1])
-
-    try:
-        yield execute
-        until(lambda: client.exec_inspect(made[-1])["ExitCode"] == 0)
-    finally:
-        client.remove_container(container, force=True)
+def test_a_warm_run_uses_a_worker_that_waited(sandbox: PooledSandbox) -> None:
+    for _ in range(2):
+        run(sandbox, "print(1)")
+    until(lambda: len(waiting(sandbox)) >= 2 and not starting(sandbox))
+    before = waiting(sandbox)
+    assert run(sandbox, "print(1)").stdout == "1\n"
+    assert sum(worker not in waiting(sandbox) for worker in before) == 1

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -115,8 +114,7 @@ def test_the_memory_of_processes() -> None:
 def test_processes_may_end_while_they_are_listed() -> None:
     churn = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true & wait; done"])
     try:
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
+        for _ in range(200):
             assert processes.tree(os.getpid())[0] == os.getpid()
     finally:
         churn.kill()

@@ -2,10 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import until
 
 from haluagent.errors import SandboxError
 from haluagent.protocols import Outcome
@@ -57,13 +57,6 @@ def take(pool: Pool) -> Fake:
     return worker
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-
-
 @pytest.fixture
 def factory() -> Factory:
     return Factory()
@@ -100,7 +93,7 @@ def test_what_start_raises_reaches_who_waits_and_no_one_else(factory: Factory) -
     pool = Pool(factory, spare=2, starters=2)
     pool.give_back(take(pool))
     pool.give_back(take(pool))
-    until(lambda: factory.left == 2)
+    until(lambda: len(pool._ready) == 2 and not pool._starting)
     factory.error = SandboxError("no space left on device")
     pool.give_back(take(pool))
     pool.give_back(take(pool))

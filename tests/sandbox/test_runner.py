@@ -92,7 +92,7 @@ def test_a_program_that_runs_to_its_end(run: Run) -> None:
     result = run("import sys\nprint('数 1')\nprint('two', file=sys.stderr)")
     assert (result.outcome, result.stdout, result.stderr) == ("ok", "数 1\n", "two\n")
     assert (result.error, result.traceback, result.line) == ("", "", None)
-    assert 0 < result.seconds < 20
+    assert result.seconds > 0
 
 
 OUTCOMES: list[tuple[str, Outcome, str, int | None]] = [
@@ -248,7 +248,7 @@ def test_a_forked_child_reports_nothing(run: Run) -> None:
 def test_timeout_keeps_what_was_printed_before(run: Run) -> None:
     result = run("print('begun')\nwhile True: pass", seconds=1.5)
     assert (result.outcome, result.stdout) == ("timeout", "begun\n")
-    assert 1.5 <= result.seconds < 20
+    assert result.seconds >= 1.5
 
 
 def test_a_program_that_closes_its_output_still_has_its_time(run: Run) -> None:

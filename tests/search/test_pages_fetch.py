@@ -9,7 +9,6 @@ import shutil
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -233,10 +232,8 @@ def test_a_page_that_is_not_there(site: Site) -> None:
 @pytest.mark.parametrize("what", ["hang", "drip"])
 def test_a_page_has_its_time_in_all(what: str, site: Site) -> None:
     site.pages["/"] = what
-    began = time.monotonic()
-    with pytest.raises(PageError, match="more than 0.3 s"):
+    with pytest.raises(PageError, match="more than 0.3 s"):  # a server that drips goes on for ever
         get(f"{site.url}/", seconds=0.3)
-    assert time.monotonic() - began < 20  # a server that drips goes on for ever
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")

@@ -51,12 +51,10 @@ def test_idle_connections_are_cut(held: Held) -> None:
     with Serving(held.agent, ServerSettings(grace=0)) as server:
         silent, slow, again = connect(server.url), connect(server.url), connect(server.url)
         with silent, slow, again:
-            began = time.monotonic()
             ask(again)
             for client in (slow, again):  # headers that never end, also after a request
                 client.sendall(ASKED)
             assert is_cut(silent) and is_cut(slow) and is_cut(again)
-            assert 0.9 < time.monotonic() - began < 20
         until(lambda: not server.server.server_state.connections)
 
 

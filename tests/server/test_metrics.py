@@ -53,7 +53,7 @@ def test_a_detection_is_counted_with_all_it_cost() -> None:
     firsts = {
         name: found.pop(name) for name in ("haluagent_first_event_seconds_sum", "haluagent_first_verdict_seconds_sum")
     }
-    assert all(0 < seconds < 1 for seconds in firsts.values())
+    assert all(seconds > 0 for seconds in firsts.values())
     assert found == {
         "haluagent_requests_total done detect": 1,
         "haluagent_verdicts_total detect contradicted": 1,

@@ -75,7 +75,6 @@ def test_a_second_round_goes_on_from_the_first(taught: Path) -> None:
     assert json.loads((taught / "second" / "training.json").read_text())["adapter"] == str(taught / "run" / "adapter")
 
 
-@pytest.mark.engine
 def test_an_exported_adapter_says_in_the_engine_what_it_says_in_transformers(taught: Path) -> None:
     from haluagent.train import check as checks
     from haluagent.train.base import gguf_path

