@@ -195,7 +195,7 @@ def test_a_budget_ends_a_run_cleanly(endpoint: Any, tmp_path: Path) -> None:
         assert ("stopped at the limit of 4 items" in call.stderr) == (code == 3)
 
 
-def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(endpoint: Any, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_twice_loses_and_repeats_nothing(endpoint: Any, tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl", [item(number) for number in range(60)])
     out = tmp_path / "out.jsonl"
     answer = endpoint.say
@@ -208,7 +208,7 @@ def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(endpoint
     command = [sys.executable, "-m", "haluagent", "batch", str(source), "-o", str(out), "--endpoint", endpoint.base_url]
     command += ["--in-flight", "2", "--sandbox", "none", "--search", "none"]
     kills = 0
-    for killed_at in (5, 15, 25, 35, 45):
+    for killed_at in (5, 35):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         while process.poll() is None and (not out.exists() or out.read_bytes().count(b"\n") < killed_at):
             time.sleep(0.005)
@@ -216,7 +216,7 @@ def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(endpoint
             process.send_signal(signal.SIGKILL)
             kills += 1
         process.wait()
-    assert kills == 5
+    assert kills == 2
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = [BatchRow.model_validate_json(line) for line in out.read_text("utf-8").splitlines()]

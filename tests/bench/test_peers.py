@@ -240,6 +240,7 @@ def wheel(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_environment_is_made_once_and_again_when_its_requirements_change(tmp_path: Path) -> None:
     wanted, said = f"# made up\n{wheel(tmp_path)}\n", list[str]()
     directory = tmp_path / "peers" / "made-up"
@@ -255,6 +256,7 @@ def test_an_environment_is_made_once_and_again_when_its_requirements_change(tmp_
     assert not (directory / "kept").exists()
 
 
+@pytest.mark.slow
 def test_what_pip_could_not_do_is_said_in_one_line_and_is_not_taken_for_done(tmp_path: Path) -> None:
     directory, missing = tmp_path / "made-up", str(tmp_path / "absent-1.0-py3-none-any.whl")
     with pytest.raises(ConfigError) as caught:

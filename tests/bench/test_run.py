@@ -194,7 +194,7 @@ def test_sets_with_numbers_of_their_own() -> None:
     assert parse_parts("wordcnt, date:12", 3) == [Part(dataset="wordcnt", limit=3), Part(dataset="date", limit=12)]
 
 
-def test_a_run_that_is_killed_five_times_gives_the_same_rows(endpoint: Any, data: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_twice_gives_the_same_rows(endpoint: Any, data: Path, tmp_path: Path) -> None:
     answer = endpoint.say
 
     def slowly(messages: Any) -> str:
@@ -217,7 +217,7 @@ def test_a_run_that_is_killed_five_times_gives_the_same_rows(endpoint: Any, data
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"
     subprocess.run([*command, "--out", str(whole)], check=True, capture_output=True)
     kills = 0
-    for at in (4, 10, 16, 22, 30):
+    for at in (4, 22):
         process = subprocess.Popen(
             [*command, "--out", str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -227,7 +227,7 @@ def test_a_run_that_is_killed_five_times_gives_the_same_rows(endpoint: Any, data
             process.send_signal(signal.SIGKILL)
             kills += 1
         process.wait()
-    assert kills == 5
+    assert kills == 2
     subprocess.run([*command, "--out", str(killed)], check=True, capture_output=True)
     assert killed.read_bytes().count(b"\n") == 1 + 2 * 26
 

@@ -98,9 +98,9 @@ GROUPS = {
         lambda: shutil.which("chromium") is not None,
         "install chromium",
     ),
-    "load": Group(
+    "slow": Group(
         1.0,
-        ("haluagent/server/", "haluagent/search/index/", "haluagent/batch/", "haluagent/bench/run"),
+        ("haluagent/server/", "haluagent/bench/peers/"),
         lambda: True,
         "",
     ),

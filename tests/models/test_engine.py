@@ -30,6 +30,7 @@ def spent(detection: Detection) -> list[Usage]:
 
 
 @pytest.mark.parametrize(("name", "wrong", "tool"), [("invoice.en", 3, "date"), ("river.zh", 3, "match")])
+@pytest.mark.core
 def test_the_demo_flags_the_wrong_sentence_with_tool_evidence(
     agent: HaluAgent, name: str, wrong: int, tool: str
 ) -> None:

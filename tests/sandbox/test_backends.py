@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import cases
 from seen import marked, naming
 from typer.testing import CliRunner
 from waiting import until
@@ -100,7 +101,9 @@ OUTCOMES: list[tuple[str, Outcome, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("code", "outcome", "error"), OUTCOMES, ids=[repr(item[0])[:30] for item in OUTCOMES])
+@pytest.mark.parametrize(
+    ("code", "outcome", "error"), cases({repr(item[0])[:30]: item for item in OUTCOMES}, repr("print('数')"))
+)
 def test_outcomes(sandbox: PooledSandbox, code: str, outcome: Outcome, error: str) -> None:
     result = run(sandbox, code, seconds=1.0 if outcome == "timeout" else 20.0)
     assert result.outcome == outcome and error in result.error

@@ -35,6 +35,7 @@ def test_a_detection_arrives_sentence_by_sentence(engine_model: Any) -> None:
     assert came[0][0] < first["verdict"] < first["answer"], "it streams"
 
 
+@pytest.mark.core
 def test_an_answer_is_checked_against_its_documents(engine_model: Any) -> None:
     body = {
         "question": "Who built Harlow Tower?",

@@ -243,6 +243,7 @@ def test_both_languages_have_the_same_texts(open_page: Open) -> None:
     assert page.locator("html").get_attribute("lang") == "en"
 
 
+@pytest.mark.core
 def test_sentences_light_up_one_after_the_other(open_page: Open, site: tuple[str, Script]) -> None:
     agent = site[1]
     agent.control["held"] = True
@@ -302,6 +303,7 @@ def test_what_the_reader_does_outlives_a_redraw(open_page: Open, site: tuple[str
     assert page.get_by_role("button", name="Recent checks").is_enabled()
 
 
+@pytest.mark.core
 def test_a_sentence_shows_why_and_where(open_page: Open, site: tuple[str, Script]) -> None:
     page = open_page()
     finish(page)

@@ -13,6 +13,7 @@ from haluagent.checks.claims.check import acheck_claims, check_claims, make_chec
 from haluagent.checks.claims.choice import ChoiceChecker
 from haluagent.checks.claims.records import ClaimReport
 from haluagent.errors import ConfigError, ModelError, SearchError
+from haluagent.models.client import OpenAIModel
 from haluagent.prompts import render
 from haluagent.protocols import Message, SearchResult
 from haluagent.types import Language, Usage
@@ -283,7 +284,8 @@ def test_a_limit_leaves_claims_without_a_label(scripted: Any) -> None:
 
 
 def test_an_endpoint_that_is_gone_ends_the_check(endpoint: Any) -> None:
-    agent = HaluAgent("scripted", base_url=endpoint.base_url, sandbox="none", search="none")
+    model = OpenAIModel(endpoint.base_url, "scripted", tokenizer=len, attempts=1)
+    agent = HaluAgent(model, sandbox="none", search="none")
     endpoint.close()
     kept: list[Any] = []
 

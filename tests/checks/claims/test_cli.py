@@ -1,10 +1,7 @@
 """`haluagent claims`: the three commands, before an endpoint on loopback; and those of the guide, as they stand there."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -135,18 +132,3 @@ def test_what_is_given_wrongly(
     call = run(served, "extract-check", write(Path("in.json")), Path("out.json"), *more)
     assert isinstance(call.exception, ConfigError) and message in str(call.exception)
     assert not Path("out.json").exists()
-
-
-def test_the_guide(served: Any, tmp_path: Path) -> None:
-    text = GUIDE.read_text("utf-8")
-    blocks = [block for block in re.findall(r"```sh\n(.*?)```", text, re.S) if "pip install" not in block]
-    script = "\n".join(["set -e", f'haluagent() {{ {sys.executable} -m haluagent "$@"; }}', *blocks])
-    environment = os.environ | {"HALUAGENT_BASE_URL": served.base_url, "HOME": str(tmp_path)}
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert {"claims.json", "checked.json", "both.json"} <= {path.name for path in tmp_path.iterdir()}
-    assert [len(item["ys"]) for item in read(tmp_path / "both.json")] == [2, 0]
-    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.S)
-    (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
-    done = subprocess.run([sys.executable, "snippet.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout, done.stderr

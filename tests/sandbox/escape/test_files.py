@@ -20,6 +20,7 @@ def read(path):
 """
 
 
+@pytest.mark.core
 def test_planted_files_are_not_there(refuse: Callable[..., None], secret: Any) -> None:
     """Directly, through every process's root, and by tricks with the path."""
     code = """
@@ -38,6 +39,7 @@ for path in PATHS:
     refuse(READ + code, NOT_THERE, PATHS=secret.paths)
 
 
+@pytest.mark.core
 def test_the_environment_is_not_the_hosts(arena: Callable[..., Any], secret: Any) -> None:
     assert secret.text in os.environ.values()
     attack = arena("""
@@ -120,6 +122,7 @@ print("found", *found)
     assert "null" in attack.execution.stdout.split()
 
 
+@pytest.mark.core
 def test_nothing_can_be_written_but_scratch(refuse: Callable[..., None], arena: Any) -> None:
     refuse(
         """

@@ -48,6 +48,7 @@ def test_processes_and_threads_are_counted(arena: Arena, code: str) -> None:
     assert attack.processes <= MOST_PROCESSES
 
 
+@pytest.mark.core
 def test_a_fork_bomb_that_grows_is_held_and_removed(arena: Arena) -> None:
     attack = arena(
         """

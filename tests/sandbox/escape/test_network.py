@@ -116,6 +116,7 @@ for table in ("route", "ipv6_route"):
     assert len(attack.refused) == 7
 
 
+@pytest.mark.core
 def test_the_network_outside_is_unreachable(refuse: Callable[..., None]) -> None:
     refuse(
         """
@@ -174,6 +175,7 @@ attempt("address", lambda: fcntl.ioctl(udp, 0x8916, address))
     )
 
 
+@pytest.mark.core
 def test_sockets_of_daemons_are_not_there(refuse: Callable[..., None], tmp_path: Path) -> None:
     path = str(tmp_path / "host.sock")
     with socket.socket(socket.AF_UNIX) as listener:

@@ -33,6 +33,7 @@ def test_signals_stay_inside_and_save_no_program(arena: Callable[..., Any], targ
     assert attack.execution.outcome in DIES
 
 
+@pytest.mark.core
 def test_no_process_is_traced(refuse: Callable[..., None]) -> None:
     refuse(
         """
@@ -55,6 +56,7 @@ for name, pid in (("parent", os.getppid() or 1), ("init", 1)):
     )
 
 
+@pytest.mark.core
 def test_nothing_is_mounted_and_no_root_changed(refuse: Callable[..., None]) -> None:
     refuse(
         """
@@ -78,6 +80,7 @@ attempt("swap", lambda: syscall(167, 224, b"/tmp/hx-left", 0))
     )
 
 
+@pytest.mark.core
 def test_no_namespace_is_made_or_entered(refuse: Callable[..., None]) -> None:
     refuse(
         """
@@ -219,6 +222,7 @@ X86_CALLS = {"iopl": (172, 0, 3), "ioperm": (173, 0, 0x80, 1, 1)}
 """
 
 
+@pytest.mark.core
 def test_calls_that_reach_into_the_kernel(refuse: Callable[..., None]) -> None:
     refuse(
         CALLS

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cases import cases
 
 Arena = Callable[..., Any]
 FAILS = "\nassert 1 == 2, 'the test'\n"
@@ -86,7 +87,7 @@ for path in glob.glob("/proc/[0-9]*/fd/*"):
 }
 
 
-@pytest.mark.parametrize("code", CLAIMS.values(), ids=CLAIMS)
+@pytest.mark.parametrize("code", cases(CLAIMS, "as a report"))
 def test_a_claim_is_only_output(arena: Arena, code: str) -> None:
     execution = arena("import os, sys, time\n" + code + FAILS, seconds=4.0, prelude=False).execution
     assert execution.outcome in {"exception", "killed", "output"}

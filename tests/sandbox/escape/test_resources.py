@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from cases import cases
 
 Arena = Callable[..., Any]
 
@@ -91,7 +92,7 @@ subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)", MARK], 
 }
 
 
-@pytest.mark.parametrize("code", LATE.values(), ids=LATE)
+@pytest.mark.parametrize("code", cases(LATE, "a daemon"))
 def test_nothing_goes_on_after_the_end(arena: Arena, code: str) -> None:
     """The arena looks for what is left; here it is seen that there was something."""
     attack = arena(code + "\ntime.sleep(0.3)\nprint('end', flush=True)", seconds=1.5)
