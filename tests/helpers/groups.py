@@ -1,21 +1,21 @@
 """The groups of tests with real parts: what each needs, and which sources it is about.
 
-`python tests/helpers/groups.py choose` prints the groups that a run of CI adds to `make test`: those that the last
-commits touched, as far as their minutes go, and one more by the hash of the tree, so that each has its turn.
-`python tests/helpers/groups.py rest NAME...` says in one line which groups are left out beside the named ones.
+`names` prints the groups. `choose` prints those that a run of CI adds to `make test`: what the last commits touched, as
+far as the minutes go, and one more by the hash of the tree, so that each has its turn. `run NAME...` runs groups, and
+`rest NAME...` says in one line which are left out beside the named ones.
 """
 
 import importlib.util
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 COMMITS = 20  # how many commits a landing has at most
-MINUTES = 4.0  # that the added groups may take together on two cores, with what is installed for them
+MINUTES = 3.0  # that the touched groups may take together on two cores, with what is installed for them
 
 
 def modules(*names: str) -> Callable[[], bool]:
@@ -55,13 +55,15 @@ class Group:
     """The tests that are marked with the group's name.
 
     `minutes` is what they take on two quiet cores, with what is installed for them. `sources` are the beginnings of
-    paths. `there` tells whether the parts are on this machine, and `get` how to come by them.
+    paths. `there` tells whether the parts are on this machine, and `get` how to come by them. What runs `alone` takes
+    all cores by itself.
     """
 
     minutes: float
     sources: tuple[str, ...]
     there: Callable[[], bool]
     get: str
+    alone: bool = False
 
 
 GROUPS = {
@@ -69,7 +71,6 @@ GROUPS = {
         5.0,
         (
             "haluagent/models/",
-            "haluagent/text/tokens",
             "haluagent/detection/",
             "haluagent/judging/",
             "haluagent/bench/speed/",
@@ -79,6 +80,7 @@ GROUPS = {
         ),
         modules("xllamacpp"),
         'pip install ".[embedded]"',
+        alone=True,
     ),
     "docker": Group(
         3.0,
@@ -104,7 +106,7 @@ GROUPS = {
         lambda: True,
         "",
     ),
-    "ray": Group(1.5, ("haluagent/batch/",), modules("ray"), 'pip install ".[ray]"'),
+    "ray": Group(1.5, ("haluagent/batch/",), modules("ray"), 'pip install ".[ray]"', alone=True),
     "integrations": Group(
         1.5,
         (
@@ -147,19 +149,18 @@ def touched(paths: Collection[str], root: Path = ROOT) -> list[str]:
 
 
 def choose(touched: Collection[str], turn: int) -> list[str]:
-    """The touched groups, and one that was not touched; the `turn` says which, and where to begin.
+    """One group that was not touched, and the touched ones: the first whatever it takes, others while `MINUTES` last.
 
-    The touched ones share `MINUTES` in the order of their turn; the first is chosen whatever it takes.
+    The `turn` says in which order they come.
     """
     names = sorted(GROUPS)
     names = names[turn % len(names) :] + names[: turn % len(names)]
-    chosen = [name for name in names if name not in touched][:1]
-    left = MINUTES - sum(GROUPS[name].minutes for name in chosen)
+    chosen, left = [], MINUTES
     for name in names:
-        if name in touched and (GROUPS[name].minutes <= left or not set(chosen) & set(touched)):
+        if name in touched and (not chosen or GROUPS[name].minutes <= left):
             chosen.append(name)
             left -= GROUPS[name].minutes
-    return chosen
+    return chosen + [name for name in names if name not in touched][:1]
 
 
 def git(*arguments: str, root: Path = ROOT) -> str:
@@ -180,13 +181,31 @@ def rest(run: Collection[str], touched: Collection[str]) -> str:
     return f"Not run: {', '.join(out)}. `make test-all` runs every group." if out else "Every group was run."
 
 
-def main(arguments: Sequence[str]) -> None:
-    now = touched(changed())
-    if arguments[0] == "choose":
-        print(*choose(now, int(git("rev-parse", "HEAD^{tree}"), 16)))
-    else:
-        print(rest(arguments[1:], now))
+def run(names: Collection[str]) -> int:
+    """Run the groups without their core, side by side but for those that take all cores; the exit code is pytest's."""
+    worst = 0
+    for alone in (False, True):
+        if chosen := [name for name in names if GROUPS[name].alone is alone]:
+            command = [str(Path(sys.executable).with_name("pytest")), "--no-skips"]
+            command += ["-m", f"not core and ({' or '.join(chosen)})"] + ["-n", "2", "--dist", "loadfile"] * (not alone)
+            print(*command, flush=True)
+            worst = max(worst, subprocess.run(command, cwd=ROOT).returncode)
+    return worst
+
+
+def main(command: str, *names: str) -> int:
+    assert set(names) <= set(GROUPS), f"the groups are {', '.join(GROUPS)}"
+    match command:
+        case "names":
+            print(*GROUPS)
+        case "choose":
+            print(*choose(touched(changed()), int(git("rev-parse", "HEAD^{tree}"), 16)))
+        case "rest":
+            print(rest(names, touched(changed())))
+        case "run":
+            return run(names)
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,35 @@ def test_tools_are_one_module_under_one_name(tmp_path: Path) -> None:
         "import sys, haluagent.tools.match; print([n for n in sys.modules if n.split('.')[0] in ('tools', 'prompts')])"
     )
     assert run(code, tmp_path).strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["haluagent.haluagent", "haluagent.tests", "haluagent.examples"])
+@pytest.mark.parametrize("flags", [[], ["-P"]], ids=["checkout first", "installed alone"])
+def test_nothing_beside_the_package_is_part_of_it(name: str, flags: list[str]) -> None:
+    """Also where Python is started in a checkout, whose root holds the rooms, the tests and the examples."""
+    command = [sys.executable, *flags, "-c", f"import {name}"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.stderr.endswith(f"ModuleNotFoundError: No module named '{name}'\n")
+
+
+def test_the_packages_are_listed_as_they_are_on_the_disk() -> None:
+    """A package that is missing from the list is missing from the wheel."""
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    packages = {
+        ".".join([name, *path.parent.relative_to(ROOT / room).parts]): path.parent
+        for name, room in setuptools["package-dir"].items()
+        for path in (ROOT / room).rglob("__init__.py")
+    }
+    assert sorted(packages) == setuptools["packages"]
+    data = {
+        path
+        for name, patterns in setuptools["package-data"].items()
+        for one in patterns
+        for path in packages[name].glob(one)
+    }
+    rooms = setuptools["package-dir"].values()
+    modules = {path for room in rooms for path in (ROOT / room).rglob("*.py") if path.parent not in packages.values()}
+    assert modules <= data, "these are in no package"
 
 
 @pytest.mark.skipif(os.environ.get("HALUAGENT_TEST_INSTALLED") != "1", reason="only where the wheel is installed")
