@@ -53,9 +53,11 @@ def test_nothing_can_be_checked_by_no_one(scripted: Any, concurrency: int) -> No
 def test_a_closed_stream_has_stopped_its_detection(scripted: Any) -> None:
     class Slow(scripted):  # type: ignore[misc]
         running = 0
+        asked = asyncio.Event()
 
         async def generate(self, *args: Any, **options: Any) -> Any:
             self.running += 1
+            self.asked.set()
             try:
                 await asyncio.Event().wait()
             finally:
@@ -65,8 +67,7 @@ def test_a_closed_stream_has_stopped_its_detection(scripted: Any) -> None:
         model = Slow()
         events = HaluAgent(model).astream(QUESTION, RESPONSE)
         await anext(aiter(events))
-        while not model.running:
-            await asyncio.sleep(0.001)
+        await model.asked.wait()
         before = asyncio.all_tasks()
         assert len(before) > 1
         await events.aclose()  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from waiting import until
 
 from haluagent import HaluAgent
 from haluagent.batch.files import BatchRow, lines, parse, run
@@ -195,6 +196,10 @@ def test_a_budget_ends_a_run_cleanly(endpoint: Any, tmp_path: Path) -> None:
         assert ("stopped at the limit of 4 items" in call.stderr) == (code == 3)
 
 
+def lines_of(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
 def test_a_run_that_is_killed_twice_loses_and_repeats_nothing(endpoint: Any, tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl", [item(number) for number in range(60)])
     out = tmp_path / "out.jsonl"
@@ -210,8 +215,7 @@ def test_a_run_that_is_killed_twice_loses_and_repeats_nothing(endpoint: Any, tmp
     kills = 0
     for killed_at in (5, 35):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        while process.poll() is None and (not out.exists() or out.read_bytes().count(b"\n") < killed_at):
-            time.sleep(0.005)
+        until(lambda process=process, at=killed_at: process.poll() is not None or lines_of(out) >= at)
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
             kills += 1

@@ -3,11 +3,13 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from haluagent import HaluAgent
+from haluagent.batch import pool
 from haluagent.batch.pool import Bounds, Job, work
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models import OpenAIModel
@@ -110,11 +112,13 @@ def test_an_endpoint_that_is_gone_leaves_its_work_to_the_others(scripted: Callab
 
 def test_the_last_job_comes_back_from_an_endpoint_that_is_gone(scripted: Callable[..., Any]) -> None:
     """The other has nothing left to do by then, and must still be there."""
+    other_is_done = asyncio.Event()
 
     async def run(number: int, agent: HaluAgent) -> Result:
         if agent.model.name == "gone":
-            await asyncio.sleep(0.05)
+            await other_is_done.wait()
             raise ModelError("no answer")
+        other_is_done.set()
         return Result(number=number)
 
     kept, _ = do(range(2), run, [dead(), agent(scripted)])
@@ -142,13 +146,16 @@ def test_bounds_end_the_work_after_what_has_begun(scripted: Callable[..., Any], 
     assert len(kept) == done and (ended is None) == (done == 10)
 
 
-def test_a_bound_in_seconds(scripted: Callable[..., Any]) -> None:
+def test_a_bound_in_seconds(scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=7.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(pool, "time", clock)
+
     async def run(number: int, agent: HaluAgent) -> Result:
-        await asyncio.sleep(0.3)
+        clock.now += 0.5
         return Result(number=number)
 
     kept, ended = do(range(100), run, [agent(scripted)], bounds=Bounds(seconds=1.5))
-    assert 1 <= len(kept) <= 6 and ended == "the limit of 1.5 seconds"
+    assert len(kept) == 3 and ended == "the limit of 1.5 seconds"
 
 
 def test_a_bound_that_is_reached_while_a_job_fails_is_a_clean_end(scripted: Callable[..., Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from waiting import until
 
 from haluagent import HaluAgent
 from haluagent.batch.pool import Bounds
@@ -221,8 +222,11 @@ def test_a_run_that_is_killed_twice_gives_the_same_rows(endpoint: Any, data: Pat
         process = subprocess.Popen(
             [*command, "--out", str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        while process.poll() is None and (not killed.exists() or killed.read_bytes().count(b"\n") < at):
-            time.sleep(0.002)
+        until(
+            lambda process=process, at=at: (
+                process.poll() is not None or (killed.exists() and killed.read_bytes().count(b"\n") >= at)
+            )
+        )
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
             kills += 1

@@ -164,7 +164,8 @@ def choose(touched: Collection[str], turn: int) -> list[str]:
 
 
 def git(*arguments: str, root: Path = ROOT) -> str:
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+    command = ["git", "-c", "safe.directory=*", *arguments]  # the checkout may be another user's
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def changed(root: Path = ROOT) -> list[str]:

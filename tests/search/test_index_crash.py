@@ -9,11 +9,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from haluagent.errors import ConfigError
 from haluagent.protocols import SearchResult
@@ -89,8 +89,7 @@ def test_killed_at_any_time_it_keeps_what_was_reported(tmp_path: Path) -> None:
             child = start(index, folder)
             assert child.stdout is not None
             if not stop:  # before anything was reported, while the index is being made
-                while not index.exists():
-                    time.sleep(0.001)
+                until(index.exists)
             for _ in range(stop):
                 kind, name = (child.stdout.readline() or "end -").split()
                 if kind == "end":
@@ -119,19 +118,18 @@ def test_killed_within_a_large_file_it_has_nothing_of_it(tmp_path: Path) -> None
     (tmp_path / "first.txt").write_text("The tiger is an animal.")
     LocalIndex(index).add([tmp_path / "first.txt"])
     rows.write_text(
-        "".join(f'{{"text": "row {n} of a large file with number{n % 997} and more"}}\n' for n in range(5_000))
+        "".join(f'{{"text": "row {n} of a large file with number{n % 997} and more"}}\n' for n in range(20_000))
     )
     child = start(index, rows)
     journal = index.with_name("index.db-wal")
-    while not journal.exists() or journal.stat().st_size == 0:
-        assert child.poll() is None
-        time.sleep(0.001)
+    until(lambda: child.poll() is not None or (journal.exists() and journal.stat().st_size))
+    assert child.poll() is None
     child.send_signal(signal.SIGKILL)
     assert child.communicate()[0] == ""
     assert [result.title for result in find(index, "tiger row")] == ["first"]
     check(index)
     assert start(index, rows).communicate(timeout=120)[0] == "added rows.jsonl\n"
-    assert LocalIndex(index).stats().documents == 5_001
+    assert LocalIndex(index).stats().documents == 20_001
 
 
 def test_processes_wait_for_each_other(tmp_path: Path) -> None:

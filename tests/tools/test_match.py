@@ -175,7 +175,7 @@ def test_a_window_about_the_same_may_contradict_though_not_all_was_read(scripted
 
 def test_the_share_that_was_read_is_never_none_or_all(scripted: Any, make_context: Any) -> None:
     model = scripted(choose=believes(0.01))
-    long = make_context(*LONG, reference=long_reference(2) * 40, model=model)
+    long = make_context(*LONG, reference=long_reference(2) * 70, model=model)
     assert call(long).observation.endswith("; about 1% of it was read")
     text = "Elbe. " * 3000  # so short that no window has room left
     spans, _ = best_windows(text, "", 100, WINDOW_TOKENS, model.count_tokens)
