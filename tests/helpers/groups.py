@@ -68,11 +68,10 @@ class Group:
 
 GROUPS = {
     "engine": Group(
-        5.0,
+        3.0,
         (
             "haluagent/models/",
             "haluagent/detection/",
-            "haluagent/judging/",
             "haluagent/bench/speed/",
             "haluagent/agent.py",
             "tools/translate/",
@@ -82,14 +81,21 @@ GROUPS = {
         'pip install ".[embedded]"',
         alone=True,
     ),
-    "docker": Group(
+    "orders": Group(
         3.0,
+        ("haluagent/judging/", "prompts/"),
+        modules("xllamacpp"),
+        'pip install ".[embedded]"',
+        alone=True,
+    ),
+    "docker": Group(
+        2.0,
         ("sandbox/", "tools/code_interpreter/", "tests/sandbox/"),
         succeeds("docker", "image", "inspect", "haluagent-sandbox"),
         "start a Docker engine and run `haluagent sandbox build`",
     ),
     "bubblewrap": Group(
-        2.5,
+        1.5,
         ("sandbox/", "tools/code_interpreter/", "tests/sandbox/"),
         succeeds("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"),
         "install bubblewrap, where it may make namespaces",

@@ -173,7 +173,7 @@ def test_an_order_in_the_output_of_code_changes_no_label(
     assert result.label == ("supported" if right else "contradicted")
 
 
-@pytest.mark.engine
+@pytest.mark.orders
 @pytest.mark.parametrize(
     ("language", "attack", "where"),
     [(*one, "reference") for one in ATTACKS[::2]] + [(*one, "search") for one in ATTACKS[1::2]],
@@ -184,7 +184,7 @@ def test_an_order_in_a_text_makes_nothing_right(
     assert check(language, False, attack, where, engine_model).label == "contradicted"
 
 
-@pytest.mark.engine
+@pytest.mark.orders
 @pytest.mark.parametrize(("language", "attack"), ATTACKS[1::2])
 def test_an_order_in_a_text_makes_nothing_wrong(check: Any, engine_model: Any, language: Language, attack: str) -> None:
     assert check(language, True, turned_around(attack), "reference", engine_model).label == "supported"
