@@ -125,6 +125,13 @@ GROUPS = {
         modules("langchain_core", "langgraph", "llama_index.core", "agents", "anthropic", "opentelemetry.sdk"),
         'pip install ".[langchain,llamaindex,openai-agents,otel]" anthropic',
     ),
+    "docs": Group(
+        3.0,
+        ("docs/", "README", "mkdocs.yml", "examples/notebooks/"),
+        modules("xllamacpp", "mkdocs", "material", "mkdocstrings_handlers.python", "nbclient"),
+        'pip install ".[embedded,docs]"',
+        alone=True,
+    ),
     "peers": Group(
         3.0,
         ("haluagent/bench/peers/", "haluagent/bench/methods/", "haluagent/checks/claims/"),

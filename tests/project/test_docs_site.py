@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-for needed in ("mkdocs", "material", "mkdocstrings_handlers.python"):
-    pytest.importorskip(needed)
+pytestmark = pytest.mark.docs
 
 
 @pytest.fixture(scope="module")
