@@ -3,8 +3,10 @@
 import asyncio
 import email.utils
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +110,7 @@ class Endpoint:
         except httpx.HTTPError as error:
             raise ModelError(f"{url} could not be read ({describe(error)})") from error
         if response.status_code in RETRIED:
-            raise _Transient(_complaint(response), _retry_after(response))
+            raise _Transient(_complaint(response), read_retry_after(response.headers.get("retry-after")))
         if response.status_code in (400, 422):
             raise RequestRefused(_complaint(response))
         return read_object(response)
@@ -161,15 +163,13 @@ def _complaint(response: httpx.Response, what: str = "") -> str:
     return f"{response.request.url} answered {response.status_code}{' ' + what if what else ''}{hint}: {start}"
 
 
-def _retry_after(response: httpx.Response) -> float | None:
-    """Return the seconds of a Retry-After header, which RFC 9110 allows to be a number or a date."""
-    value = response.headers.get("retry-after")
+def read_retry_after(value: str | None) -> float | None:
+    """Return the seconds of a Retry-After header in either form of RFC 9110, a number or a date; None if it is neither."""
     if not value:
         return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        seconds = float(value)
+        return seconds if 0 <= seconds < math.inf else None
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
     except ValueError:

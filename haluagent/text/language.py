@@ -180,14 +180,14 @@ def _foreign_latin(prose: str, answer: str) -> str | None:
     return LATIN_LANGUAGES[language]
 
 
-@lru_cache(maxsize=1)
-def identifier() -> "LanguageIdentifier":
-    """Return what tells languages in Latin letters apart; it is loaded at the first call."""
+@lru_cache(maxsize=4)
+def identifier(codes: tuple[str, ...] = tuple(LATIN_LANGUAGES)) -> "LanguageIdentifier":
+    """Return an identifier that tells these languages apart, as far as it knows them; it is loaded at the first call."""
     # Imported here: numpy and the model take a fifth of a second or more, and most texts are decided without them.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    found.set_languages(list(LATIN_LANGUAGES))
+    found.set_languages([code for code in codes if code in found.nb_classes])
     return found
 
 

@@ -8,7 +8,8 @@ from email.utils import formatdate
 
 import pytest
 
-from haluagent.search.providers.calls import Calls, read_retry_after
+from haluagent.models.endpoint import read_retry_after
+from haluagent.search.providers.calls import Calls
 from haluagent.search.providers.failures import Failure
 
 

@@ -3,13 +3,9 @@
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from haluagent.text.language import identifier
 from haluagent.types import Language
-
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
 
 # code: English name, then Chinese names; 语 may also be written 文 (德文) or 话 where that is said.
 _NAMES = """
@@ -117,7 +113,7 @@ def guess(text: str, sure: float = LIKELY, enough: int = SOME) -> str | None:
         return _ALONE[script]
     if total < enough:
         return None
-    language, probability = _identifier().classify(text)
+    language, probability = identifier(tuple(code for code, *_ in _ENTRIES)).classify(text)
     return language if probability >= sure else None
 
 
@@ -133,13 +129,3 @@ def differs(text: str, code: str) -> str | None:
     if written is None or written == code or any({written, code} <= group for group in _ALIKE):
         return None
     return written if _SCRIPTS.get(written) == _SCRIPTS.get(code) else None
-
-
-@lru_cache(maxsize=1)
-def _identifier() -> "LanguageIdentifier":
-    # Imported here: numpy and the model take a fifth of a second.
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages([code for code, *_ in _ENTRIES if code in identifier.nb_classes])
-    return identifier

@@ -1,7 +1,6 @@
 """The pace of requests to a service: a pause between them, and retries where another try can help."""
 
 import asyncio
-import email.utils
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -80,16 +79,3 @@ def _wait(state: tenacity.RetryCallState) -> float:
     if isinstance(error, Failure) and error.retry_after is not None:
         return error.retry_after
     return _backoff(state)
-
-
-def read_retry_after(value: str | None) -> float | None:
-    """Return the seconds of a Retry-After header in either form of RFC 9110, a number or a date; None if it is
-    neither."""
-    if not value:
-        return None
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None

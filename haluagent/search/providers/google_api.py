@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from haluagent.errors import ConfigError
-from haluagent.search.providers.calls import Calls, read_retry_after
+from haluagent.models.endpoint import read_retry_after
+from haluagent.search.providers.calls import Calls
 from haluagent.search.providers.failures import Failure, connection_failure, in_short
 
 CHINESE = "zh-CN"  # these APIs' code for Chinese in simplified characters

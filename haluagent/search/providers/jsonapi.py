@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import httpx
 
 from haluagent.errors import ConfigError
-from haluagent.models.endpoint import is_local
-from haluagent.search.providers.calls import Calls, read_retry_after
+from haluagent.models.endpoint import is_local, read_retry_after
+from haluagent.search.providers.calls import Calls
 from haluagent.search.providers.failures import Failure, Kind, connection_failure, in_short
 
 MAX_ANSWER = 5_000_000  # bytes
