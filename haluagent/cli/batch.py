@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
+from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import SHARED, AgentOptions, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 FAILED = 3
 
 
-@takes(*(name for name in SHARED if name != "concurrency"))
 def batch(
     source: Annotated[
         Path, typer.Argument(metavar="IN", help="JSON Lines, each {question, response, reference?, id?}.")
@@ -25,20 +25,42 @@ def batch(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    *,
-    wanted: AgentOptions,
+    closed_book: options.ClosedBook = False,
+    strategy: options.StrategyOption = AgentOptions.strategy,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    max_steps: options.MaxSteps = None,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    no_reflect: options.NoReflect = False,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    search: options.SearchOption = AgentOptions.search,
+    index: options.IndexOption = None,
+    fetch_pages: options.FetchPages = False,
+    max_queries: options.MaxQueries = None,
+    tools: options.ToolFiles = None,
 ) -> None:
     """Check every line of a file. The same command resumes where it stopped.
 
     Exit code: 0 all lines are in OUT and were checked, 3 some of them failed or a budget ended the run, 2 invalid
     options or input, 130 stopped with Ctrl-C.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        closed_book=closed_book, strategy=strategy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
+        reflect=not no_reflect, sandbox=sandbox, search=search, index=index, fetch_pages=fetch_pages,
+        max_queries=max_queries, tools=tools,
+    )  # fmt: skip
+
     from haluagent.batch import files as batches
     from haluagent.batch.pool import Bounds
     from haluagent.cli.counting import counting
 
     total = sum(1 for _ in batches.lines(source))
-    agents, at_once = make_agents(wanted, endpoint or [], in_flight)
+    agents, at_once = make_agents(wanted, endpoint, in_flight)
     before = batches.finished(out) if out.is_file() else []
     failed = 0 if retry_errors else sum(row.failed for row in before)
     done = sum(not (row.failed and retry_errors) for row in before)

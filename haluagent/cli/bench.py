@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haluagent.cli import bench_calibrate
+from haluagent.cli import bench_calibrate, options
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import MODEL, AgentOptions, make_agent, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,6 @@ def list_sets() -> None:
 
 
 @app.command()
-@takes(*MODEL, "strategy", "max_steps", "no_reflect", "sandbox", "search", "index", "tools", search="none")
 def run(
     datasets: Sets,
     out: Out,
@@ -59,21 +58,36 @@ def run(
     untaught: Annotated[
         bool, typer.Option("--untaught", help="Also run the agent on the base model, without its adapter.")
     ] = False,
-    *,
-    wanted: AgentOptions,
+    strategy: options.StrategyOption = AgentOptions.strategy,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    max_steps: options.MaxSteps = None,
+    no_reflect: options.NoReflect = False,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    search: options.SearchOption = "none",
+    index: options.IndexOption = None,
+    tools: options.ToolFiles = None,
 ) -> None:
     """Run the agent, and a simple prompt on the same model, over sets, and print their figures.
 
     The same command resumes where it stopped. Nothing is searched unless --search says so; for a set with passages of
     its own (webqa), those are indexed beside RUN.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy,
+        max_steps=max_steps, reflect=not no_reflect, sandbox=sandbox, search=search, index=index, tools=tools,
+    )  # fmt: skip
+
     from haluagent.batch.pool import Bounds
     from haluagent.bench.methods.registry import METHODS, without_adapter
     from haluagent.bench.run import DEFAULT, parse_parts
     from haluagent.errors import ConfigError
 
     parts = parse_parts(datasets, limit)
-    agents, at_once = make_agents(wanted, endpoint or [], in_flight)
+    agents, at_once = make_agents(wanted, endpoint, in_flight)
     bounds = Bounds(items=item_budget, tokens=token_budget, seconds=second_budget)
     methods = dict(DEFAULT)
     if untaught:
@@ -84,7 +98,6 @@ def run(
 
 
 @app.command()
-@takes(*MODEL, "sandbox", search="none")
 def compare(
     datasets: Sets,
     out: Out,
@@ -97,10 +110,19 @@ def compare(
     install: Annotated[
         bool, typer.Option("--install", help="Create the peers' environments if they are missing.")
     ] = False,
-    *,
-    wanted: AgentOptions,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
 ) -> None:
     """Run the agent and other detectors over the same items at the same endpoint, to compare quality and cost."""
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox,
+        search="none",
+    )  # fmt: skip
+
     from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers import PEERS
     from haluagent.bench.peers import install as make_environment
@@ -113,24 +135,31 @@ def compare(
         for name in names:
             if name in PEERS:
                 make_environment(name, say=lambda line: typer.echo(line, err=True))
-    agents, _ = make_agents(wanted, [], 1)
+    agents, _ = make_agents(wanted, None, 1)
     others = Peers([name for name in names if name not in METHODS], agents[0])
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
     _run(parts, data, agents, out, own | others.methods, again=retry_errors, during=others.running())
 
 
 @app.command()
-@takes(*MODEL, sandbox="none", search="none")
 def runs(
     out: Out,
     no_probes: Annotated[bool, typer.Option("--no-probes", help="Skip stage 3: ask no question again.")] = False,
-    *,
-    wanted: AgentOptions,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
 ) -> None:
     """Check the packaged agent runs with the gate, and with a plain prompt on the same model."""
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
+        search="none",
+    )  # fmt: skip
+
     from haluagent.bench import agent_runs
 
-    with closing(make_agent(wanted)) as agent:
+    with closing(options.make_agent(wanted)) as agent:
         rows = agent_runs.measure(agent, out, probes=not no_probes, progress=lambda line: typer.echo(line, err=True))
     typer.echo(agent_runs.table(rows))
 
@@ -169,7 +198,7 @@ def _run(
     agents: "list[HaluAgent]",
     out: Path,
     methods: "Mapping[str, Method]",
-    **options: Any,
+    **settings: Any,
 ) -> None:
     """Run with progress on standard error, then print the figures."""
     from haluagent.bench.report import writing as reports
@@ -184,7 +213,7 @@ def _run(
             last = state
             show(len(state.rows), state.total, state.remark())
 
-        ended = run(parts, data, agents, out, methods=methods, progress=progress, **options)
+        ended = run(parts, data, agents, out, methods=methods, progress=progress, **settings)
     if last is not None and last.rows:
         typer.echo(reports.table(last.rows))
         typer.echo(f"`haluagent bench report {out}` writes it all, with intervals and every trajectory.")

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
+from haluagent.cli import options
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 
-@takes(*MODEL)
 def calibrate(
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
     out: Annotated[
@@ -21,11 +21,16 @@ def calibrate(
     fit_only: Annotated[
         Path | None, typer.Option(help="Ask the model nothing: refit the judgements in this file.")
     ] = None,
-    *,
-    wanted: AgentOptions,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
 ) -> None:
     """Judge labelled pairs with a model, and print the curves of `match` that fit it, or with --answers those of the
     calculator. What cannot be fitted keeps the value from the calibration of the model's adapter."""
+    wanted = AgentOptions(model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter))
+
     from haluagent.batch.journal import read_lines
     from haluagent.corpora import pairs, result_pairs, tool_pairs
     from haluagent.errors import ConfigError
@@ -40,7 +45,7 @@ def calibrate(
     if file is None or (fit_only is None and data is None):
         raise ConfigError("give --data and --out, or --fit-only with the file of an earlier run")
     if fit_only is None and data is not None:
-        chosen = make_model(wanted)
+        chosen = options.make_model(wanted)
         present = calibration_of(chosen)
         made = pairs.make(data, limit)
         every = [*made, *pairs.short(), *pairs.reasoned(made, limit // 2), *result_pairs.make(), *tool_pairs.make()]
@@ -58,6 +63,6 @@ def _answers(data: Path | None, out: Path | None, limit: int, wanted: AgentOptio
 
     if data is None or out is None:
         raise ConfigError("give --data, the directory of the published sets, and --out, the file of judgements")
-    chosen = make_model(wanted)
+    chosen = options.make_model(wanted)
     rows = answers.run(chosen, answers.make(data, limit), out, progress=lambda line: typer.echo(line, err=True))
     typer.echo(answers.report(rows, calibration_of(chosen).problem))

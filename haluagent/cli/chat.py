@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, Lang, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 from haluagent.errors import HaluAgentError
 
 if TYPE_CHECKING:
@@ -29,13 +29,38 @@ HINT = (
 PROMPTS = {"question": "question 问题> ", "response": "response 回答> ", "reference": "reference 参考> "}
 
 
-@takes(*options.SHARED)
-def chat(lang: Lang = "auto", *, wanted: AgentOptions) -> None:
+def chat(
+    lang: options.Lang = "auto",
+    closed_book: options.ClosedBook = False,
+    strategy: options.StrategyOption = AgentOptions.strategy,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    max_steps: options.MaxSteps = None,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    concurrency: options.Concurrency = None,
+    no_reflect: options.NoReflect = False,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    search: options.SearchOption = AgentOptions.search,
+    index: options.IndexOption = None,
+    fetch_pages: options.FetchPages = False,
+    max_queries: options.MaxQueries = None,
+    tools: options.ToolFiles = None,
+) -> None:
     """Check responses one after another, and ask why.
 
     If standard input is not a terminal, it is read as blocks of lines (a question, an empty line, a response, an empty
     line) and commands.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        closed_book=closed_book, strategy=strategy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
+        concurrency=concurrency, reflect=not no_reflect, sandbox=sandbox, search=search, index=index,
+        fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
+    )  # fmt: skip
     agent = options.make_agent(wanted)
     talk(agent, lang)
 

@@ -9,7 +9,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight
-from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.checks.faithfulness.batch import CheckRow
@@ -20,7 +20,6 @@ FAILED = 3
 ModeChoice = Literal["fast", "judge", "agent"]
 
 
-@takes(*MODEL, "max_steps", "max_tokens", "max_seconds", "concurrency", "sandbox", "tools", search="none")
 def check(
     question: Annotated[str, typer.Option(help="The question. It is not evidence for the answer.")] = "",
     answer: Annotated[str | None, typer.Option(help="The answer to check.")] = None,
@@ -47,15 +46,30 @@ def check(
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
-    lang: Lang = "auto",
-    *,
-    wanted: AgentOptions,
+    lang: options.Lang = "auto",
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    max_steps: options.MaxSteps = None,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    concurrency: options.Concurrency = None,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    tools: options.ToolFiles = None,
 ) -> None:
     """Check whether an answer is faithful to its documents: nothing beyond them, and nothing against them.
 
     A document named - is standard input. Exit code: 0 PASS, 1 FAIL, 3 undecided or failed, 2 invalid options or input,
     130 stopped with Ctrl-C. With a file of answers: 0 all lines were checked, 3 some failed.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, sandbox=sandbox,
+        search="none", tools=tools,
+    )  # fmt: skip
+
     from haluagent.errors import ConfigError
 
     how: dict[str, Any] = {"mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": lang}
@@ -69,7 +83,7 @@ def check(
         raise ConfigError("give both --input-path IN and --output-path OUT, or neither")
     if question or answer is not None or document or as_json:
         raise ConfigError("--input-path holds what to check: leave --question, --answer, --document and --json out")
-    raise typer.Exit(_file(input_path, output_path, how, wanted, endpoint or [], in_flight, retry_errors))
+    raise typer.Exit(_file(input_path, output_path, how, wanted, endpoint, in_flight, retry_errors))
 
 
 def _one(
@@ -132,7 +146,7 @@ def _file(
     out: Path,
     how: dict[str, Any],
     wanted: AgentOptions,
-    endpoints: list[str],
+    endpoints: list[str] | None,
     in_flight: int | None,
     again: bool,
 ) -> int:

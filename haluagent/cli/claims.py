@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import MODEL, SEARCH, AgentOptions, LanguageChoice, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.checks.claims.run import Command, Row
@@ -52,13 +53,12 @@ _NliModel = Annotated[
 _NoTools = Annotated[
     bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker as well.")
 ]
-_Language = Annotated[LanguageChoice, typer.Option("--lang", "--language", help="Language of the responses.")]
+_Language = Annotated[options.LanguageChoice, typer.Option("--lang", "--language", help="Language of the responses.")]
 
 
 def _command(command: "Command") -> Callable[..., None]:
     """Make one of the three commands, which share their options, as in RefChecker."""
 
-    @takes(*MODEL, *SEARCH, "max_tokens", "max_seconds", sandbox="none")
     def run(
         input_path: _In,
         output_path: _Out,
@@ -74,9 +74,24 @@ def _command(command: "Command") -> Callable[..., None]:
         limit: MaxItems = None,
         token_budget: TokenBudget = None,
         second_budget: SecondBudget = None,
-        *,
-        wanted: AgentOptions,
+        model: options.ModelName = None,
+        base_url: options.BaseUrl = None,
+        api_key: options.ApiKey = None,
+        adapter: options.AdapterFile = None,
+        no_adapter: options.NoAdapter = False,
+        max_tokens: options.MaxTokens = None,
+        max_seconds: options.MaxSeconds = None,
+        search: options.SearchOption = AgentOptions.search,
+        index: options.IndexOption = None,
+        fetch_pages: options.FetchPages = False,
+        max_queries: options.MaxQueries = None,
     ) -> None:
+        wanted = AgentOptions(
+            model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+            max_tokens=max_tokens, max_seconds=max_seconds, sandbox="none", search=search, index=index,
+            fetch_pages=fetch_pages, max_queries=max_queries,
+        )  # fmt: skip
+
         from haluagent.batch.pool import Bounds
         from haluagent.checks.claims import file
         from haluagent.checks.claims import run as runs
@@ -90,7 +105,7 @@ def _command(command: "Command") -> Callable[..., None]:
             command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
             tools=not no_tools, language=language,
         )  # fmt: skip
-        agents, at_once = make_agents(wanted, endpoint or [], in_flight)
+        agents, at_once = make_agents(wanted, endpoint, in_flight)
         rows = runs.finished(items, output_path, task)
         done = {number: row.failed for number, row in rows.items() if not (row.failed and retry_errors)}
         tokens = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, Lang, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.cli.partial import PartialDetection
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-@takes(*options.SHARED)
 def detect(
     question: Annotated[str | None, typer.Option(help="The question.")] = None,
     response: Annotated[str | None, typer.Option(help="The language model's answer: the text to check.")] = None,
@@ -31,17 +30,40 @@ def detect(
         str | None,
         typer.Option("--input", metavar="FILE", help="Read a JSON object with question, response and reference."),
     ] = None,
-    lang: Lang = "auto",
+    lang: options.Lang = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Print every step as it happens.")] = False,
-    *,
-    wanted: AgentOptions,
+    closed_book: options.ClosedBook = False,
+    strategy: options.StrategyOption = AgentOptions.strategy,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    max_steps: options.MaxSteps = None,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    concurrency: options.Concurrency = None,
+    no_reflect: options.NoReflect = False,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    search: options.SearchOption = AgentOptions.search,
+    index: options.IndexOption = None,
+    fetch_pages: options.FetchPages = False,
+    max_queries: options.MaxQueries = None,
+    tools: options.ToolFiles = None,
 ) -> None:
     """Find what is wrong in a response.
 
     A file named - is standard input. Exit code: 0 no hallucination, 1 hallucination found, 3 could not be verified, 2
     invalid options or input, 130 stopped with Ctrl-C.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        closed_book=closed_book, strategy=strategy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
+        concurrency=concurrency, reflect=not no_reflect, sandbox=sandbox, search=search, index=index,
+        fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
+    )  # fmt: skip
+
     from haluagent.cli.inputs import collect
     from haluagent.cli.partial import PartialDetection
     from haluagent.cli.terminal import closed_pipe_ignored

@@ -1,11 +1,12 @@
 """The agents of a command that checks many items: one per endpoint."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haluagent.cli.options import AgentOptions, make_agent
+from haluagent.cli.options import AgentOptions, make_agent, make_model
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
@@ -22,7 +23,9 @@ TokenBudget = Annotated[int | None, typer.Option(min=1, help="Stop after this ma
 SecondBudget = Annotated[float | None, typer.Option(min=0.001, help="Stop after this many seconds.")]
 
 
-def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | None) -> "tuple[list[HaluAgent], int]":
+def make_agents(
+    options: AgentOptions, endpoints: list[str] | None, in_flight: int | None
+) -> "tuple[list[HaluAgent], int]":
     """Return an agent for each endpoint (without endpoints, one as the settings say), and the number of items that each
     checks at a time. Sentences of one item are checked one after another, so that their shared prefix is in the
     endpoint's cache.
@@ -31,19 +34,16 @@ def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | No
     answers, ConfigError if an agent cannot be made or the endpoints serve different models.
     """
     from haluagent.errors import ConfigError, ModelError
-    from haluagent.models import resolve
+    from haluagent.protocols import Concurrent
 
     if endpoints and options.base_url:
         raise ConfigError("give --endpoint or --base-url, not both")
 
     models, failures = [], []
-    for url in endpoints or [options.base_url or ""]:
+    urls: Sequence[str | None] = endpoints or [options.base_url]
+    for url in urls:
         try:
-            at_once = in_flight or (IN_FLIGHT if url else None)
-            chosen = resolve(
-                options.model, base_url=url, api_key=options.api_key, concurrency=at_once, adapter=options.adapter
-            )
-            models.append(chosen)
+            models.append(make_model(replace(options, base_url=url), in_flight or (IN_FLIGHT if url else None)))
         except ModelError as error:
             failures.append(error)
     if not models:
@@ -53,4 +53,4 @@ def make_agents(options: AgentOptions, endpoints: list[str], in_flight: int | No
     if len(names := {model.name for model in models}) > 1:
         raise ConfigError(f"the endpoints serve different models ({', '.join(sorted(names))}): name one with --model")
     agents = [make_agent(replace(options, concurrency=options.concurrency or 1), model) for model in models]
-    return agents, in_flight or int(getattr(models[0], "concurrency", 1))
+    return agents, in_flight or (models[0].concurrency if isinstance(models[0], Concurrent) else 1)

@@ -1,11 +1,9 @@
 """The options that the commands share, and the agent made from them."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -60,7 +58,7 @@ ToolFiles = Annotated[
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """What the command line says about the agent. None leaves the agent's own default."""
+    """What the command line says about the agent, with the defaults that commands share. None leaves the agent's own."""
 
     model: str | None = None
     base_url: str | None = None
@@ -77,92 +75,37 @@ class AgentOptions:
     index: Path | None = None
     fetch_pages: bool = False
     max_queries: int | None = None
-    tools: tuple[Path, ...] = ()
+    tools: Sequence[Path] | None = None
     adapter: str | None = "auto"
 
 
 def chosen_adapter(file: str | None, none: bool) -> str | None:
-    """What `resolve` is told of the adapter. Raises ConfigError where it is named and refused at once."""
+    """Return the `adapter` of `AgentOptions`. Raises ConfigError if both --adapter and --no-adapter are given."""
     from haluagent.errors import ConfigError
 
     if file is not None and none:
         raise ConfigError("give --adapter or --no-adapter, not both")
-    return None if none else file or "auto"
+    return None if none else file or AgentOptions.adapter
 
 
-# What commands share, by name: how it is written, and what it is where it is not given.
-SHARED: dict[str, tuple[Any, Any]] = {
-    "closed_book": (ClosedBook, False),
-    "strategy": (StrategyOption, "branches"),
-    "model": (ModelName, None),
-    "base_url": (BaseUrl, None),
-    "api_key": (ApiKey, None),
-    "adapter": (AdapterFile, None),
-    "no_adapter": (NoAdapter, False),
-    "max_steps": (MaxSteps, None),
-    "max_tokens": (MaxTokens, None),
-    "max_seconds": (MaxSeconds, None),
-    "concurrency": (Concurrency, None),
-    "no_reflect": (NoReflect, False),
-    "sandbox": (SandboxOption, "auto"),
-    "search": (SearchOption, "auto"),
-    "index": (IndexOption, None),
-    "fetch_pages": (FetchPages, False),
-    "max_queries": (MaxQueries, None),
-    "tools": (ToolFiles, None),
-}
-MODEL = ("model", "base_url", "api_key", "adapter", "no_adapter")
-SEARCH = ("search", "index", "fetch_pages", "max_queries")
+def make_model(options: AgentOptions, concurrency: int | None = None) -> "Model":
+    """Return the model that the options name. `concurrency` is the number of requests sent to an endpoint at a time.
 
-
-def takes(*names: str, **otherwise: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command some of the shared options, after its own; its parameter `wanted` is what they say, as `AgentOptions`.
-
-    `otherwise` is what an option is where it is not given, or what is so in any case where the command does not take that
-    option. Raises ValueError for a name that is not shared; the command raises ConfigError, before it begins, where options
-    exclude each other.
+    Raises ConfigError if there is no such model, ModelError if the endpoint does not answer.
     """
-    if unknown := {*names, *otherwise} - SHARED.keys():
-        raise ValueError(f"no shared option is called {', '.join(sorted(unknown))}")
-
-    def give(command: Callable[..., None]) -> Callable[..., None]:
-        written = signature(command, eval_str=True)
-        own = [one for one in written.parameters.values() if one.name != "wanted"]
-        shared = [
-            Parameter(
-                name, Parameter.KEYWORD_ONLY, default=otherwise.get(name, SHARED[name][1]), annotation=SHARED[name][0]
-            )
-            for name in SHARED
-            if name in names
-        ]
-
-        @wraps(command)
-        def called(**given: Any) -> None:
-            said = {name: given.pop(name) for name in names}
-            command(**given, wanted=_as_options(otherwise | said))
-
-        called.__signature__ = written.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
-        called.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}  # typer reads both
-        return called
-
-    return give
-
-
-def _as_options(said: dict[str, Any]) -> AgentOptions:
-    adapter = chosen_adapter(said.pop("adapter", None), said.pop("no_adapter", False))
-    reflect, tools = not said.pop("no_reflect", False), tuple(said.pop("tools", None) or ())
-    return AgentOptions(adapter=adapter, reflect=reflect, tools=tools, **said)
-
-
-def make_model(options: AgentOptions) -> "Model":
-    """The model that the options say. Raises ConfigError where there is none."""
     from haluagent.models import resolve
 
-    return resolve(options.model, base_url=options.base_url, api_key=options.api_key, adapter=options.adapter)
+    return resolve(
+        options.model,
+        base_url=options.base_url,
+        api_key=options.api_key,
+        concurrency=concurrency,
+        adapter=options.adapter,
+    )
 
 
 def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgent":
-    """An agent on `model`, or on what the options say. Raises ConfigError where no such agent can be made."""
+    """Return an agent on `model`, or on the model that the options name. Raises ConfigError if it cannot be made."""
     # Imported here, because `--help` must not wait for it.
     from haluagent.agent import HaluAgent
     from haluagent.detection.limits import Limits
@@ -180,7 +123,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
         reflect=options.reflect,
-        tools=[tool for file in options.tools for tool in load_file(file)],
+        tools=[tool for file in options.tools or () for tool in load_file(file)],
         sandbox=options.sandbox,
         search=resolve(
             options.search, index=options.index, fetch_pages=options.fetch_pages, max_queries=options.max_queries

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.checks.runs import Source
+from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.lessons import Step
@@ -23,7 +24,6 @@ _Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The row
 
 
 @app.command("run")
-@takes(*MODEL, sandbox="none", search="none")
 def run(
     data: _Data,
     out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="The file of measured tasks.")],
@@ -45,21 +45,29 @@ def run(
     temperature: Annotated[
         float, typer.Option(min=0.0, help="The temperature of the model that uses the tools.")
     ] = 0.0,
-    lang: Lang = "auto",
+    lang: options.Lang = "auto",
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed tasks.")] = False,
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    *,
-    wanted: AgentOptions,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
 ) -> None:
     """Have a model do tasks with simulated tools, and judge every call.
 
     The same command resumes where it stopped. Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended
     the run, 2 invalid options or input, 130 stopped with Ctrl-C.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
+        search="none",
+    )  # fmt: skip
+
     from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure
     from haluagent.checks.reliability.records import Settings
@@ -71,7 +79,7 @@ def run(
     settings = Settings(
         indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang
     )
-    agents, at_once = make_agents(wanted, endpoint or [], in_flight)
+    agents, at_once = make_agents(wanted, endpoint, in_flight)
     done = measure.finished(tasks, out, agents[0].model.name, settings)
     with counting() as show:
 
@@ -109,7 +117,6 @@ def report(
 
 
 @app.command("classify")
-@takes(*MODEL, sandbox="none", search="none")
 def classify(
     files: Annotated[
         list[str],
@@ -120,23 +127,30 @@ def classify(
     ] = "haluagent",
     rules: Annotated[bool, typer.Option("--rules", help="Use the rules alone. Needs no model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
-    *,
-    wanted: AgentOptions,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
 ) -> None:
     """Classify what is wrong with each call of recorded runs.
 
     With --from detection, HaluAgent's own loop is measured, from the output of `detect --json`, `batch` or `bench run`.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
+        search="none",
+    )  # fmt: skip
+
     import asyncio
     from contextlib import closing, nullcontext
 
     from haluagent.checks.reliability import recorded
     from haluagent.checks.reliability.table import recorded_table
     from haluagent.cli.inputs import STANDARD_INPUT, read_text
-    from haluagent.cli.options import make_agent
 
     found = []
-    with nullcontext() if rules else closing(make_agent(wanted)) as agent:
+    with nullcontext() if rules else closing(options.make_agent(wanted)) as agent:
         for file in files:
             place = "standard input" if file == STANDARD_INPUT else file
             for run in recorded.runs_in(read_text(file), place, source):

@@ -9,7 +9,7 @@ import typer
 
 from haluagent.checks.runs import Source
 from haluagent.cli import options
-from haluagent.cli.options import MODEL, AgentOptions, Lang, takes
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.checks.runs.records import AgentRun, HallucinationReport, ToolCallValidation
@@ -30,7 +30,6 @@ def _runs() -> None:
 
 
 @app.command()
-@takes(*MODEL, "max_tokens", "max_seconds", "concurrency", sandbox="none", search="none")
 def check(
     file: Annotated[str, typer.Argument(metavar="RUN.json", help="The recorded run; - is standard input.")],
     source: Annotated[
@@ -57,15 +56,26 @@ def check(
     ] = False,
     audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
-    lang: Lang = "auto",
-    *,
-    wanted: AgentOptions,
+    lang: options.Lang = "auto",
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    max_tokens: options.MaxTokens = None,
+    max_seconds: options.MaxSeconds = None,
+    concurrency: options.Concurrency = None,
 ) -> None:
     """Decide whether the answer of a run may be released: emit, revise or block, with every claim and call.
 
     Exit code: 0 emit, 1 revise or block, 3 it could not be checked, 2 invalid options or input. With --calls-only: 0 no
     call was rejected, 1 at least one was.
     """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, sandbox="none", search="none",
+    )  # fmt: skip
+
     from haluagent.errors import ConfigError
 
     run = _read(file, source, task, lang)

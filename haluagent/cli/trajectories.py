@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli.options import MODEL, AgentOptions, make_model, takes
+from haluagent.cli import options
+from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.train.trajectories.records import Trajectory
@@ -16,7 +17,6 @@ _File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
 
 
 @app.command()
-@takes("sandbox", *MODEL)
 def build(
     out: Annotated[Path, typer.Option(help="The file of trajectories; continued if it exists.")],
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
@@ -36,10 +36,18 @@ def build(
         list[str] | None, typer.Option(help="Leave this source out; may be given several times.")
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Take only this source; may be given several times.")] = None,
-    *,
-    wanted: AgentOptions,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
 ) -> None:
     """Let the agent check labelled items with a teacher in place of its model, and record all calls."""
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox
+    )
+
     import asyncio
 
     from haluagent.errors import ConfigError
@@ -63,7 +71,7 @@ def build(
     if teacher == "gold":
         chosen = building.gold_teacher(item.name for item in default_registry())
     else:
-        chosen = building.model_teacher(make_model(wanted))
+        chosen = building.model_teacher(options.make_model(wanted))
     made = building.build(
         lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, sandbox=wanted.sandbox,
         progress=lambda text: typer.echo(text, err=True),
