@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Your own documents: the search that needs no network and no key.", no_args_is_help=True)
 
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with everything in them.")]
-IndexOption = Annotated[
+IndexFile = Annotated[
     Path | None,
     typer.Option("--index", metavar="FILE", help="The index; by default HALUAGENT_INDEX or the user's own."),
 ]
@@ -38,7 +38,7 @@ _SUMMARY = {
 @app.command()
 def add(
     paths: Paths,
-    index: IndexOption = None,
+    index: IndexFile = None,
     field: Annotated[
         str | None, typer.Option(metavar="NAME", help="The field of JSON Lines that holds the text.")
     ] = None,
@@ -54,7 +54,7 @@ def add(
 
 
 @app.command()
-def remove(paths: Paths, index: IndexOption = None) -> None:
+def remove(paths: Paths, index: IndexFile = None) -> None:
     """Remove files and folders from the index. The files themselves stay."""
     _index(index).remove(paths, report=_show_change)
 
@@ -63,7 +63,7 @@ def remove(paths: Paths, index: IndexOption = None) -> None:
 def search(
     query: Annotated[str, typer.Argument(help="A question or some words.")],
     count: Annotated[int, typer.Option(min=1, max=100, help="The maximum number of passages.")] = 5,
-    index: IndexOption = None,
+    index: IndexFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the passages that match a query best."""
@@ -87,7 +87,7 @@ def search(
 
 
 @app.command()
-def stats(index: IndexOption = None, as_json: AsJson = False) -> None:
+def stats(index: IndexFile = None, as_json: AsJson = False) -> None:
     """Show how much is in the index, and where it is."""
     found = _index(index).stats()
     if as_json:

@@ -17,7 +17,7 @@ Adapter = Annotated[
 Out = Annotated[
     Path, typer.Option(metavar="DIR", help="Where to write the adapter; a training that is there is resumed.")
 ]
-MaxSteps = Annotated[int | None, typer.Option(min=1, help="Stop after this many steps.")]
+StepLimit = Annotated[int | None, typer.Option(min=1, help="Stop after this many steps.")]
 Minutes = Annotated[float | None, typer.Option(help="Stop after this many minutes, at the end of a step.")]
 Seed = Annotated[int, typer.Option(help="The seed for the order of the rows and the initial weights of the adapter.")]
 Rank = Annotated[int | None, typer.Option(min=1, help="The rank of the LoRA.")]
@@ -26,7 +26,7 @@ Targets = Annotated[str | None, typer.Option(help="The modules of the LoRA: atte
 Dropout = Annotated[float | None, typer.Option(min=0, max=1, help="The dropout on the LoRA's input.")]
 Rate = Annotated[float | None, typer.Option(help="The peak learning rate.")]
 Epochs = Annotated[float | None, typer.Option(help="The number of passes over the examples.")]
-MaxTokens = Annotated[int | None, typer.Option(min=16, help="Tokens per row; longer calls are left out.")]
+RowTokens = Annotated[int | None, typer.Option(min=16, help="Tokens per row; longer calls are left out.")]
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows, or pairs, per step.")]
 SaveEvery = Annotated[int | None, typer.Option(min=1, help="Steps between checkpoints.")]
 Checkpointing = Annotated[bool | None, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")]
@@ -39,7 +39,7 @@ def sft(
     out: Out,
     adapter: Adapter = None,
     preset: Annotated[str, typer.Option(help="small, paper-en or paper-zh.")] = "small",
-    max_steps: MaxSteps = None,
+    max_steps: StepLimit = None,
     minutes: Minutes = None,
     seed: Seed = 0,
     full: Annotated[bool, typer.Option("--full", help="Train all weights, as the paper's presets do.")] = False,
@@ -49,7 +49,7 @@ def sft(
     dropout: Dropout = None,
     rate: Rate = None,
     epochs: Epochs = None,
-    max_tokens: MaxTokens = None,
+    max_tokens: RowTokens = None,
     rows: Rows = None,
     choice_weight: Annotated[
         float | None, typer.Option(help="The weight of a scored choice; a token of a turn has 1.")
@@ -80,7 +80,7 @@ def dpo(
     adapter: Adapter = None,
     beta: Annotated[float, typer.Option(min=0, help="How close to stay to the model it starts from.")] = 0.1,
     preset: Annotated[str, typer.Option(help="The preset for all other hyperparameters.")] = "preferences",
-    max_steps: MaxSteps = None,
+    max_steps: StepLimit = None,
     minutes: Minutes = None,
     seed: Seed = 0,
     rank: Rank = None,
@@ -89,7 +89,7 @@ def dpo(
     dropout: Dropout = None,
     rate: Rate = None,
     epochs: Epochs = None,
-    max_tokens: MaxTokens = None,
+    max_tokens: RowTokens = None,
     rows: Rows = None,
     save_every: SaveEvery = None,
     gradient_checkpointing: Checkpointing = None,

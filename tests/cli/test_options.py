@@ -106,8 +106,8 @@ def test_a_shared_option_is_spelled_alike_in_every_command() -> None:
         for name, command in AGENTS.items()
     }
     first: dict[str, object] = {}
-    for options_of in spelled.values():
-        first = options_of | first
+    for taken in spelled.values():
+        first = taken | first
     assert set(first) == set(shared)
     assert {name: taken for name, taken in spelled.items() if not taken.items() <= first.items()} == {}
     order = [one.name for one in EVERY["detect"].params]
