@@ -83,7 +83,7 @@ class Concurrent(Protocol):
 
 
 @runtime_checkable
-class Served(Protocol):
+class Remote(Protocol):
     """A model behind an address of its own."""
 
     base_url: str
@@ -135,7 +135,9 @@ class Closable(Protocol):
         ...
 
 
-Outcome = Literal["ok", "syntax_error", "exception", "missing_package", "timeout", "memory", "output", "killed"]
+ExecutionOutcome = Literal[
+    "ok", "syntax_error", "exception", "missing_package", "timeout", "memory", "output", "killed"
+]
 
 
 class Execution(Record):
@@ -150,7 +152,7 @@ class Execution(Record):
     trusted to be more than what a program wrote.
     """
 
-    outcome: Outcome
+    outcome: ExecutionOutcome
     error: str = ""
     traceback: str = ""
     line: int | None = None

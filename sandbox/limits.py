@@ -6,7 +6,7 @@ MIB = 2**20
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """Bounds of one run, besides its seconds.
 
     `memory`: bytes of address space of each process; beyond it Python raises MemoryError. All processes together get

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from haluagent.errors import ToolError
 from haluagent.judging.comparison import CLEAR, judge, result_of
-from haluagent.judging.judge import WINDOW_TOKENS, Source, ask
+from haluagent.judging.judge import WINDOW_TOKENS, TextSource, ask
 from haluagent.judging.passages import best_windows
 from haluagent.protocols import ToolContext
 from haluagent.tooling.definition import tool
@@ -65,7 +65,7 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
     """
     if context == "reference":
         return await judge(tool_context, sentence)
-    source = Source("question", tool_context.question) if context == "question" else _rest(tool_context, sentence)
+    source = TextSource("question", tool_context.question) if context == "question" else _rest(tool_context, sentence)
     if not source.text.strip():
         raise ToolError(f"there is no {context} to compare with")
     (window,), _ = best_windows(source.text, sentence.claim, 1, WINDOW_TOKENS, tool_context.model.count_tokens)
@@ -74,9 +74,9 @@ async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -
     return result_of(tool_context, sentence, label, source, fits.supported, window)
 
 
-def _rest(context: ToolContext, sentence: Sentence) -> Source:
+def _rest(context: ToolContext, sentence: Sentence) -> TextSource:
     """Return the response before the sentence, or after it where it is the first."""
     start, end = sentence.span
     if context.response[:start].strip():
-        return Source("response", context.response[:start])
-    return Source("response", context.response[end:], offset=end)
+        return TextSource("response", context.response[:start])
+    return TextSource("response", context.response[end:], offset=end)

@@ -3,7 +3,7 @@
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
 from haluagent.judging.found import (
     ABOUT_QUESTION,
-    Found,
+    PassageVerdict,
     asked_words,
     read_passage,
     share,
@@ -95,7 +95,7 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
     if not near:
         titles = "; ".join(dict.fromkeys(result.title[:60] for result in results))
         return ToolResult(observation=message("web_search.unrelated", context.language, titles=titles))
-    best: Found | None = None
+    best: PassageVerdict | None = None
     for result in near:
         found = await read_passage(context, sentence, result)
         confidence = supports(found)
@@ -108,13 +108,15 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
     return ToolResult(observation=_say(context, None, best, best.supported))
 
 
-def _decided(context: ToolContext, sentence: Sentence, label: Label, found: Found, confidence: float) -> ToolResult:
+def _decided(
+    context: ToolContext, sentence: Sentence, label: Label, found: PassageVerdict, confidence: float
+) -> ToolResult:
     evidence = (found.evidence(context, sentence),)
     p = confidence if label == "supported" else 1 - confidence
     return ToolResult(observation=_say(context, label, found, p), label=label, confidence=confidence, evidence=evidence)
 
 
-def _say(context: ToolContext, label: Label | None, found: Found, p: float) -> str:
+def _say(context: ToolContext, label: Label | None, found: PassageVerdict, p: float) -> str:
     language = context.language
     observation = message(f"web_search.{label or 'undecided'}", language, title=found.result.title, p=p)
     observation += message("web_search.anew", language, answer=found.anew) if found.anew else ""

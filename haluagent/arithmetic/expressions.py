@@ -14,7 +14,7 @@ from typing import Any
 
 from haluagent.arithmetic.notation import FUNCTIONS, SIGNS, Token, tokenize
 from haluagent.errors import ToolError
-from haluagent.sandbox.worker.limited import Worker
+from haluagent.sandbox.worker.limited import LimitedWorker
 
 MAX_LENGTH = 300
 MAX_BRACKETS = 30
@@ -24,7 +24,7 @@ MAX_FACTORIAL = 100
 MAX_BITS = 1000  # so that every value fits into a float
 EXAMPLES = "15 * 6, (3 + 4) / 2 or 3x + 5 = 63"
 
-_worker = Worker("haluagent.arithmetic.symbolic:answer")
+_worker = LimitedWorker("haluagent.arithmetic.symbolic:answer")
 
 
 @dataclass(frozen=True)

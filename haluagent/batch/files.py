@@ -13,20 +13,20 @@ from pydantic_core import PydanticSerializationError
 
 from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal, iterate
-from haluagent.batch.pool import Bounds, Job, Outcome, work
+from haluagent.batch.pool import Bounds, Job, WithUsage, work
 from haluagent.errors import ConfigError, ModelError
 from haluagent.types import Detection, Record, Usage
 
 AnyItem = TypeVar("AnyItem", bound=BaseModel)
 
 
-class Line(Outcome, Protocol):
+class ResultLine(WithUsage, Protocol):
     """A line of an output, whatever it is about."""
 
     def model_dump_json(self) -> str: ...
 
 
-AnyRow = TypeVar("AnyRow", bound=Line)
+AnyRow = TypeVar("AnyRow", bound=ResultLine)
 
 
 class BatchItem(Record):

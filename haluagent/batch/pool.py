@@ -23,12 +23,12 @@ class Bounds(Record):
     seconds: float | None = Field(default=None, gt=0)
 
 
-class Outcome(Protocol):
+class WithUsage(Protocol):
     @property
     def usage(self) -> Usage: ...
 
 
-R = TypeVar("R", bound=Outcome)
+R = TypeVar("R", bound=WithUsage)
 
 FAILURES = 10  # in a row: then the items are not the cause
 

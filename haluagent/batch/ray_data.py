@@ -73,7 +73,7 @@ def detect(
     batch_size = batch_size or ROUNDS * in_flight * len(endpoints)
     # A block goes to one worker as a whole: one batch per block spreads the work, and a lost worker costs one batch.
     return dataset.repartition(target_num_rows_per_block=batch_size).map_batches(
-        Worker,
+        RayWorker,
         fn_constructor_kwargs={
             "endpoints": tuple(endpoints),
             "model": model,
@@ -90,7 +90,7 @@ def detect(
     )
 
 
-class Worker:
+class RayWorker:
     """The worker that Ray Data runs in its own process: one agent per endpoint, reused from batch to batch."""
 
     def __init__(

@@ -16,7 +16,7 @@ from haluagent.types import Detection, Label, Language, Record, Usage
 FORMAT = 1
 
 
-class About(Record):
+class RunInfo(Record):
     """The settings of a run. A run can only be continued with the same settings, as its rows would not be comparable
     otherwise.
 
@@ -76,7 +76,7 @@ def blank(item: Item, dataset: str, method: str) -> Row:
     )
 
 
-def read(path: Path) -> tuple[About, list[Row]]:
+def read(path: Path) -> tuple[RunInfo, list[Row]]:
     """Return the settings and the rows of a run, the last row of each key, in file order. A `.gz` is decompressed. A
     last line that was cut off by an interruption is ignored. Raises ConfigError naming the file and the line that
     cannot be read."""
@@ -87,13 +87,13 @@ def read(path: Path) -> tuple[About, list[Row]]:
             f"{path} cannot be read ({error}): give the file that `haluagent bench run --out` wrote"
         ) from error
     lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
-    about: About | None = None
+    about: RunInfo | None = None
     rows: dict[tuple[str, str, str], Row] = {}
     for number, line in enumerate(lines, start=1):
         try:
             entry: Any = json.loads(line)
             if number == 1:
-                about = About.model_validate(entry)
+                about = RunInfo.model_validate(entry)
             else:
                 row = Row.model_validate(entry)
                 rows[row.key] = row

@@ -14,7 +14,7 @@ from haluagent.batch.pool import Bounds, Job, work
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.loading import find, load, passages
 from haluagent.bench.methods.registry import METHODS, NEEDS_REFERENCE, Method
-from haluagent.bench.rows import About, Row, blank, read
+from haluagent.bench.rows import Row, RunInfo, blank, read
 from haluagent.errors import ConfigError
 from haluagent.search.index.local import LocalIndex
 from haluagent.types import Record
@@ -22,14 +22,14 @@ from haluagent.types import Record
 DEFAULT: dict[str, Method] = {name: METHODS[name] for name in ("haluagent", "prompt")}
 
 
-class Part(Record):
+class DatasetPart(Record):
     """A set and the number of items to take from it: the first `limit` ones of its file, or all."""
 
     dataset: str
     limit: int | None = Field(default=None, ge=1)
 
 
-def parse_parts(text: str, limit: int | None = None) -> list[Part]:
+def parse_parts(text: str, limit: int | None = None) -> list[DatasetPart]:
     """Parse a list such as `wordcnt,halueval2:12`. `limit` applies to sets without a number of their own. Raises
     ConfigError if the text is malformed or names an unknown set."""
     parts = []
@@ -38,7 +38,7 @@ def parse_parts(text: str, limit: int | None = None) -> list[Part]:
         find(name)
         if colon and not (number.isascii() and number.isdigit() and int(number) > 0):
             raise ConfigError(f"{written!r}: write a set as NAME, or NAME:N for its first N items")
-        parts.append(Part(dataset=name, limit=int(number) if colon else limit))
+        parts.append(DatasetPart(dataset=name, limit=int(number) if colon else limit))
     if not parts or len({part.dataset for part in parts}) < len(parts):
         raise ConfigError(f"--datasets {text!r}: name one set or more, each once; `haluagent bench list` shows them")
     return parts
@@ -71,7 +71,7 @@ class State:
 
 
 def run(
-    parts: Sequence[Part],
+    parts: Sequence[DatasetPart],
     data: Path | None,
     agents: list[HaluAgent],
     out: Path,
@@ -128,7 +128,7 @@ def begin(journal: Journal, out: Path, agent: HaluAgent, gold: Mapping[tuple[str
     """Return the rows that are already there; a new file gets its first line. `gold` maps items to their labels. Raises
     ConfigError if the file belongs to a run with another model, other settings or other labels."""
     search = getattr(agent.services.search, "name", "none")
-    about = About(
+    about = RunInfo(
         version=__version__, model=agent.model.name, strategy=agent.strategy, steps=agent.limits.steps,
         reflection=agent.reflect, search=search,
     )  # fmt: skip

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from haluagent.agent import HaluAgent
     from haluagent.bench.methods.registry import Method
-    from haluagent.bench.run import Part, State
+    from haluagent.bench.run import DatasetPart, State
 
 UNFINISHED = 3
 
@@ -193,7 +193,7 @@ def strip(
 
 
 def _run(
-    parts: "list[Part]",
+    parts: "list[DatasetPart]",
     data: Path | None,
     agents: "list[HaluAgent]",
     out: Path,

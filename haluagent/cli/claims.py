@@ -12,7 +12,7 @@ from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget,
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
-    from haluagent.checks.claims.run import Command, Row
+    from haluagent.checks.claims.run import ClaimsRow, Command
 
 FAILED = 3
 
@@ -101,7 +101,7 @@ def _command(command: "Command") -> Callable[..., None]:
         if output_path.exists() and output_path.resolve() == input_path.resolve():
             raise ConfigError(f"{output_path} is the input: name another file for the results")
         items = file.read(input_path)
-        task = runs.Task(
+        task = runs.ClaimsTask(
             command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
             tools=not no_tools, language=language,
         )  # fmt: skip
@@ -111,7 +111,7 @@ def _command(command: "Command") -> Callable[..., None]:
         tokens = 0
         with counting() as show:
 
-            def progress(row: "Row") -> None:
+            def progress(row: "ClaimsRow") -> None:
                 nonlocal tokens
                 done[row.number] = row.failed
                 tokens += row.usage.evaluated_tokens + row.usage.generated_tokens

@@ -12,7 +12,7 @@ from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
     from haluagent.search.index.local import LocalIndex
-    from haluagent.search.index.update import Change, Summary
+    from haluagent.search.index.update import FileChange, Summary
 
 app = typer.Typer(help="Your own documents: the search that needs no network and no key.", no_args_is_help=True)
 
@@ -103,7 +103,7 @@ def _index(path: Path | None) -> "LocalIndex":
     return LocalIndex(path)
 
 
-def _show_change(change: "Change") -> None:
+def _show_change(change: "FileChange") -> None:
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
 

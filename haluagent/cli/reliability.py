@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haluagent.checks.runs import Source
+from haluagent.checks.runs import RunSource
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
-    from haluagent.checks.reliability.lessons import Step
-    from haluagent.checks.reliability.records import Kind, Row
+    from haluagent.checks.reliability.lessons import LessonStep
+    from haluagent.checks.reliability.records import Kind, ReliabilityRow
     from haluagent.train.trajectories.records import Trajectory
     from haluagent.types import Label
 
@@ -70,20 +70,20 @@ def run(
 
     from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure
-    from haluagent.checks.reliability.records import Settings
+    from haluagent.checks.reliability.records import ReliabilitySettings
     from haluagent.checks.reliability.table import table
     from haluagent.checks.reliability.toolbench import read
     from haluagent.cli.counting import counting
 
     tasks = read(data, _kinds(kinds))
-    settings = Settings(
+    settings = ReliabilitySettings(
         indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang
     )
     agents, at_once = make_agents(wanted, endpoint, in_flight)
     done = measure.finished(tasks, out, agents[0].model.name, settings)
     with counting() as show:
 
-        def progress(row: "Row") -> None:
+        def progress(row: "ReliabilityRow") -> None:
             done[row.task] = row
             show(len(done), len(tasks), f"{sum(one.error is not None for one in done.values())} failed")
 
@@ -123,7 +123,7 @@ def classify(
         typer.Argument(metavar="RUN.json...", help="Recorded runs: JSON or JSON Lines; - is standard input."),
     ],
     source: Annotated[
-        Source, typer.Option("--from", help="The format of the runs: ours, or that of another library.")
+        RunSource, typer.Option("--from", help="The format of the runs: ours, or that of another library.")
     ] = "haluagent",
     rules: Annotated[bool, typer.Option("--rules", help="Use the rules alone. Needs no model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
@@ -195,20 +195,20 @@ def data_rows(
             typer.echo(f"{count} steps in {path}")
 
 
-def _trajectory(number: int, step: "Step") -> "Trajectory":
+def _trajectory(number: int, step: "LessonStep") -> "Trajectory":
     """Return a step as a trajectory for the training commands. They rank branches as right, unverified or wrong, which
     stand for correct, indecisive and hallucinated steps."""
-    from haluagent.train.trajectories.records import Call, Said, Trajectory
+    from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory
 
     labels: dict[str, Label] = {"correct": "supported", "indecisive": "unverified", "hallucinated": "contradicted"}
     label = labels[step.rank]
-    messages = tuple(Said(role=message["role"], content=message["content"]) for message in step.messages)
+    messages = tuple(RecordedMessage(role=message["role"], content=message["content"]) for message in step.messages)
     return Trajectory(
         id=step.task, group=step.task, source="reliability", kind="consistency", language=step.language,
         question=step.messages[1]["content"], response=step.reply,
         gold=False, gold_labels=("supported",), teacher="reliability", sample=number, labels=(label,),
         verdict={"supported": False, "contradicted": True}.get(label),
-        calls=(Call(prompt="agent", sentence=1, messages=messages, reply=step.reply),),
+        calls=(ModelCall(prompt="agent", sentence=1, messages=messages, reply=step.reply),),
     )  # fmt: skip
 
 

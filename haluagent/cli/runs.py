@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.checks.runs import Source
+from haluagent.checks.runs import RunSource
 from haluagent.cli import options
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
@@ -21,7 +21,7 @@ REJECTED = ("invalid", "fabricated", "never_called")
 
 app = typer.Typer(help="Check whole runs of agents: their tool calls and their answers.", no_args_is_help=True)
 
-Task = Literal["factual", "high_stakes", "creative"]
+TaskOption = Literal["factual", "high_stakes", "creative"]
 
 
 @app.callback()
@@ -33,9 +33,11 @@ def _runs() -> None:
 def check(
     file: Annotated[str, typer.Argument(metavar="RUN.json", help="The recorded run; - is standard input.")],
     source: Annotated[
-        Source, typer.Option("--from", help="The format of the run: ours, or that of another library.")
+        RunSource, typer.Option("--from", help="The format of the run: ours, or that of another library.")
     ] = "haluagent",
-    task: Annotated[Task | None, typer.Option(help="What the answer is for; overrides the run's own task.")] = None,
+    task: Annotated[
+        TaskOption | None, typer.Option(help="What the answer is for; overrides the run's own task.")
+    ] = None,
     emit: Annotated[
         float | None, typer.Option(min=0, max=1, help="The lowest overall score at which an answer may be released.")
     ] = None,
@@ -87,7 +89,7 @@ def check(
     raise typer.Exit(_whole(run, settings, wanted, probes=not no_probes, audit=audit, as_json=as_json))
 
 
-def _read(file: str, source: Source, task: Task | None, lang: options.LanguageChoice) -> "AgentRun":
+def _read(file: str, source: RunSource, task: TaskOption | None, lang: options.LanguageChoice) -> "AgentRun":
     from haluagent.checks.runs.forms import reading
     from haluagent.cli.inputs import STANDARD_INPUT, read_text
 

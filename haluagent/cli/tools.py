@@ -12,7 +12,7 @@ from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
     from haluagent.report.lines import Line
-    from haluagent.tooling.demo_runs import Trial
+    from haluagent.tooling.demo_runs import DemoRun
     from haluagent.tooling.registry import Registry
     from haluagent.tooling.tool import Demo, Tool
 
@@ -113,11 +113,11 @@ def _chosen(name: str | None, files: list[Path] | None, everything: bool, regist
     return [tool for tool in registry if tool.name not in others]
 
 
-async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str | None) -> "list[Trial]":
+async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str | None) -> "list[DemoRun]":
     """Run and show the demos one after another."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
-    from haluagent.tooling.demo_runs import Parts, make_part, try_demo
+    from haluagent.tooling.demo_runs import Parts, make_part, run_demo
 
     screen, parts, trials = Screen(), Parts(make_part), []
     try:
@@ -125,7 +125,7 @@ async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str 
             screen.show(Line(("bold cyan", tool.name)))
             for demo in tool.demos:
                 if language in (None, demo.language):
-                    trial = await try_demo(registry, tool, demo, parts)
+                    trial = await run_demo(registry, tool, demo, parts)
                     screen.show(_trial_lines(trial))
                     trials.append(trial)
     finally:
@@ -133,7 +133,7 @@ async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str 
     return trials
 
 
-def _trial_lines(trial: "Trial") -> "list[Line]":
+def _trial_lines(trial: "DemoRun") -> "list[Line]":
     from haluagent.report.lines import Line
 
     mark, style = {"same": ("✓", "green"), "different": ("✗", "bold red"), "unverified": ("?", "yellow")}[trial.outcome]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from haluagent.train.settings import Settings
+    from haluagent.train.settings import TrainingSettings
 
 app = typer.Typer(help="Fine-tune a model for the agent.", no_args_is_help=True)
 
@@ -150,7 +150,7 @@ def _check_form(adapter: Path | None, **form: float | str | None) -> None:
         raise ConfigError(f"{', '.join(given)} is that of the adapter to start from: leave it out")
 
 
-def _settings(preset: str, **changes: Any) -> "Settings":
+def _settings(preset: str, **changes: Any) -> "TrainingSettings":
     from haluagent.errors import ConfigError
     from haluagent.train.settings import TARGETS, settings
 

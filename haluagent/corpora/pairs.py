@@ -23,7 +23,7 @@ Use = Literal["answer", "statement", "consistency", "search", "results", "reason
 USES: tuple[Use, ...] = ("answer", "statement", "consistency", "search")  # those made from published passages
 
 
-class Pair(Record):
+class LabelledPair(Record):
     """A claim, and the text that it is compared with.
 
     `group` names the passage that the claim was made from. The text is `reference`; if that is empty (in
@@ -49,13 +49,13 @@ class Pair(Record):
     before: str = ""
 
 
-def make(directory: Path, limit: int = 48, seed: int = SEED) -> list[Pair]:
+def make(directory: Path, limit: int = 48, seed: int = SEED) -> list[LabelledPair]:
     """Return at most `limit` pairs for each use and language, half of them wrong; the same ones for the same files.
 
     The pairs of a passage are adjacent, so that an engine with a prefix cache reads it once. A greater limit adds pairs
     without changing the others. Raises ConfigError if a file is missing or cannot be read.
     """
-    pairs: list[Pair] = []
+    pairs: list[LabelledPair] = []
     for language in passages.LANGUAGES:
         known = sorted(passages.load(directory, language), key=lambda one: digest(f"{seed}:{one.name}"))
         index = Search(known)
@@ -65,7 +65,7 @@ def make(directory: Path, limit: int = 48, seed: int = SEED) -> list[Pair]:
     return pairs
 
 
-def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, int]) -> Iterator[Pair]:
+def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, int]) -> Iterator[LabelledPair]:
     """Yield the pairs of the passages in order, at most `most` of them for each use."""
     count: Counter[Use] = Counter()
     for number, passage in enumerate(known):
@@ -77,7 +77,7 @@ def _most(known: Sequence[Passage], index: Search, seed: int, most: dict[Use, in
             return
 
 
-def short(seed: int = SEED) -> Iterator[Pair]:
+def short(seed: int = SEED) -> Iterator[LabelledPair]:
     """Yield pairs with short texts written for this purpose (`roles.jsonl`): the answer to one question about a text is
     wrong for the other. Without them, the curves are biased towards long passages."""
     for number, passage in enumerate(passages.roles("haluagent.corpora")):
@@ -88,9 +88,9 @@ def short(seed: int = SEED) -> Iterator[Pair]:
                 yield from _both(passage, name, "answer", both, number % 2)
 
 
-def reasoned(known: Sequence[Pair], limit: int) -> list[Pair]:
+def reasoned(known: Sequence[LabelledPair], limit: int) -> list[LabelledPair]:
     """Return at most `limit` of the pairs that a document decides for each language, to be judged after reasons."""
-    found: list[Pair] = []
+    found: list[LabelledPair] = []
     for language in passages.LANGUAGES:
         own = [pair for pair in known if pair.language == language and pair.use == "answer"][:limit]
         found += [pair.model_copy(update={"id": f"{pair.id}:reasons", "use": "reasons"}) for pair in own]
@@ -102,7 +102,7 @@ def digest(name: str) -> bytes:
     return hashlib.sha256(name.encode()).digest()
 
 
-def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> Iterator[Pair]:
+def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> Iterator[LabelledPair]:
     """Yield the pairs made from one passage: for each use, a right claim and a wrong one, or none."""
     made: dict[Use, ClaimPair | None]
     if passage.problem:
@@ -119,9 +119,9 @@ def _of(passage: Passage, index: Search, chance: random.Random, half: int) -> It
             yield from _both(passage, passage.name, use, both, half)
 
 
-def _both(passage: Passage, name: str, use: Use, both: ClaimPair, half: int) -> Iterator[Pair]:
+def _both(passage: Passage, name: str, use: Use, both: ClaimPair, half: int) -> Iterator[LabelledPair]:
     for wrong in (False, True):
-        yield Pair(
+        yield LabelledPair(
             id=f"{name}:{use}:{'wrong' if wrong else 'right'}",
             group=passage.name,
             language=passage.language,

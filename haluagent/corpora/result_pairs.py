@@ -14,7 +14,7 @@ from haluagent.checks.runs.answers.evidence import evidence_of
 from haluagent.checks.runs.answers.ground import explain
 from haluagent.checks.runs.records import AgentRun, ToolUse, Turn
 from haluagent.corpora import result_pairs_en, result_pairs_zh
-from haluagent.corpora.pairs import SEED, Pair
+from haluagent.corpora.pairs import SEED, LabelledPair
 from haluagent.corpora.result_pairs_en import Looked
 from haluagent.types import Language
 
@@ -24,7 +24,7 @@ _KINDS: dict[Language, tuple[Callable[[random.Random], Looked], ...]] = {
 }
 
 
-def make(seed: int = SEED) -> list[Pair]:
+def make(seed: int = SEED) -> list[LabelledPair]:
     """Return all pairs, those of one result adjacent; the same ones for the same seed."""
     return [
         pair
@@ -34,7 +34,7 @@ def make(seed: int = SEED) -> list[Pair]:
     ]
 
 
-def _of(kind: Callable[[random.Random], Looked], language: Language, number: int, seed: int) -> Iterator[Pair]:
+def _of(kind: Callable[[random.Random], Looked], language: Language, number: int, seed: int) -> Iterator[LabelledPair]:
     """Yield the pairs of one result. Kinds alternate between the halves, so that one half tests what was fitted to the
     other."""
     name = f"results:{language}:{kind.__name__}"
@@ -49,7 +49,7 @@ def _of(kind: Callable[[random.Random], Looked], language: Language, number: int
         evidence = evidence_of(run)
         explain(evidence, [Claim(content=claim) for claim in claims], run, "")
         for at, claim in enumerate(claims):
-            yield Pair(
+            yield LabelledPair(
                 id=f"{name}:{at}:{'wrong' if wrong else 'right'}", group=name, language=language, use="results", kind=kind.__name__,
                 question="", claim=claim, wrong=wrong, half=number % 2, reference=evidence.text,
             )  # fmt: skip

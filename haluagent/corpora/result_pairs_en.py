@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-ClaimPair = tuple[str, str]  # right, wrong
+ResultClaims = tuple[str, str]  # right, wrong
 
 
 class Looked(NamedTuple):
@@ -13,7 +13,7 @@ class Looked(NamedTuple):
     tool: str
     arguments: dict[str, Any]
     result: Any
-    claims: list[ClaimPair]
+    claims: list[ResultClaims]
 
 
 def membership(chance: random.Random) -> Looked:

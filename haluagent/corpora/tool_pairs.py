@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from haluagent.checks.reliability.judge import mention_of, request_for
 from haluagent.checks.runs.records import ToolSpec
-from haluagent.corpora.pairs import Pair
+from haluagent.corpora.pairs import LabelledPair
 from haluagent.types import Language
 
 _TOOLS = {
@@ -110,12 +110,12 @@ _VALUES: dict[Language, tuple[tuple[str, dict[str, str], dict[str, str]], ...]] 
 }
 
 
-def make() -> list[Pair]:
+def make() -> list[LabelledPair]:
     """Return all pairs, half of them wrong, with those of one text adjacent."""
     return [pair for language in _REQUESTS for pair in (*_relevance(language), *_authentic(language))]
 
 
-def _relevance(language: Language) -> Iterator[Pair]:
+def _relevance(language: Language) -> Iterator[LabelledPair]:
     names = list(_TOOLS)
     for number, (name, request) in enumerate(_REQUESTS[language].items()):
         for wrong, other in ((False, name), (True, names[(number + 3) % len(names)])):
@@ -123,15 +123,15 @@ def _relevance(language: Language) -> Iterator[Pair]:
             yield _pair("relevance", language, number, request, request_for(tool, language), wrong)
 
 
-def _authentic(language: Language) -> Iterator[Pair]:
+def _authentic(language: Language) -> Iterator[LabelledPair]:
     for number, (text, *both) in enumerate(_VALUES[language]):
         for wrong, values in zip((False, True), both, strict=True):
             yield _pair("authentic", language, number, text, mention_of(values, language), wrong)
 
 
-def _pair(use: str, language: Language, number: int, text: str, claim: str, wrong: bool) -> Pair:
+def _pair(use: str, language: Language, number: int, text: str, claim: str, wrong: bool) -> LabelledPair:
     group = f"{use}:{language}:{number}"
-    return Pair.model_validate(
+    return LabelledPair.model_validate(
         {"id": f"{group}:{'wrong' if wrong else 'right'}", "group": group, "language": language, "use": use, "kind": use,
          "question": "", "claim": claim, "wrong": wrong, "half": number % 2, "reference": text}
     )  # fmt: skip

@@ -72,7 +72,7 @@ class _Branch:
                 return await self.give_up("undecided")
         return await self.give_up("step_limit")
 
-    async def act(self, turn: turn_format.Turn) -> MemoryEntry | None:
+    async def act(self, turn: turn_format.ModelTurn) -> MemoryEntry | None:
         """Make the call. Return the entry that it leads to, or None where the branch goes on."""
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
         if turn.call.name in WAYS_OUT and step.result:
@@ -94,19 +94,21 @@ class _Branch:
         if all(item.system for item in self.offered) and self.later:
             self.offered, self.later = [*self.later, *self.offered], []
 
-    def step(self, turn: turn_format.Turn, error: str) -> Step:
+    def step(self, turn: turn_format.ModelTurn, error: str) -> Step:
         """Make the step of a turn that led to no call."""
         usage = self.model.usage - self.turn_began
         return Step(
             sentence=self.sentence.index, thought=turn.thought, call=turn.call, result=None, error=error, usage=usage
         )
 
-    async def next_turn(self) -> turn_format.Turn | None:
+    async def next_turn(self) -> turn_format.ModelTurn | None:
         """Return the only possible turn, or else the model's next readable one. Its format errors are shown to the model;
         None where there were too many."""
         self.turn_began = self.model.usage
         if call := await asyncio.to_thread(self.obvious_call):
-            return turn_format.Turn(thought=render("reason", self.language, kind="only_tool", detail=""), call=call)
+            return turn_format.ModelTurn(
+                thought=render("reason", self.language, kind="only_tool", detail=""), call=call
+            )
         await self.model.warm(self.state.task.system)
         self.tell_offered()
         while True:
@@ -149,7 +151,7 @@ class _Branch:
             return None
         return self.state.registry.obvious(self.offered[0], self.state.context(self.model), self.sentence)
 
-    def allowed(self, turn: turn_format.Turn) -> turn_format.Turn:
+    def allowed(self, turn: turn_format.ModelTurn) -> turn_format.ModelTurn:
         """Return the turn where it calls an offered tool about this sentence. A grammar ensures that; an endpoint without
         grammars has to be checked. Raises FormatError."""
         names = [item.name for item in self.offered]
@@ -160,18 +162,18 @@ class _Branch:
             raise FormatError(f"check {self.sentence.name} only: write sentence={self.sentence.name}")
         return turn
 
-    def answer(self, turn: turn_format.Turn, observation: str) -> None:
+    def answer(self, turn: turn_format.ModelTurn, observation: str) -> None:
         self.last_observation = observation
         self.reply_to(turn, observation)
 
-    def reply_to(self, turn: turn_format.Turn, observation: str) -> None:
+    def reply_to(self, turn: turn_format.ModelTurn, observation: str) -> None:
         marks = turn_format.THOUGHT[self.language], turn_format.ACTION[self.language]
         self.reply(f"{marks[0]}{turn.thought}\n{marks[1]}{turn_format.write_call(turn.call)}", observation)
 
     def reply(self, said: str, observation: str) -> None:
         self.messages += exchange(said, observation, self.language)
 
-    async def end_without_check(self, turn: turn_format.Turn, result: ToolResult) -> MemoryEntry | None:
+    async def end_without_check(self, turn: turn_format.ModelTurn, result: ToolResult) -> MemoryEntry | None:
         """End the branch where the model says that there is nothing to check, or no tool to check it with. The first claim
         is tested. For the second, every tool that could look it up is tried first; what the model said is kept for the
         reason."""

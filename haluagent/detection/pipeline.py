@@ -17,7 +17,7 @@ from haluagent.errors import HaluAgentError
 from haluagent.events import Answered, Event, Found
 from haluagent.protocols import Model, Services
 from haluagent.tooling.registry import Registry
-from haluagent.tooling.turn_format import Turn
+from haluagent.tooling.turn_format import ModelTurn
 from haluagent.types import Coverage, Detection, Language, MemoryEntry, Sentence, Span, Stop, ToolCall, Usage
 
 Strategy = Literal["branches", "linear"]
@@ -119,7 +119,7 @@ class Run:
         if self.strategy == "linear":
             result = await self.state.registry.call(SPLIT, self.state.context(meter))
         else:
-            step = await act(self.state, None, Turn(thought="", call=SPLIT), meter, meter.usage)
+            step = await act(self.state, None, ModelTurn(thought="", call=SPLIT), meter, meter.usage)
             assert step.result is not None, step.error  # it needs neither a model nor anything from outside
             result = step.result
         self.segmented(result.sentences)

@@ -96,7 +96,7 @@ def _check_room(messages: list[Message], model: Meter) -> None:
         raise BudgetExceeded(f"the transcript outgrew the model's context of {model.context} tokens")
 
 
-def _pointed(state: DetectionState, turn: turn_format.Turn, model: Meter) -> Sentence | None:
+def _pointed(state: DetectionState, turn: turn_format.ModelTurn, model: Meter) -> Sentence | None:
     """Return the sentence a call points to; None for a call about none. Raises FormatError where the tool has nothing to
     decide about it."""
     if "sentence" not in turn.call.arguments:

@@ -19,7 +19,7 @@ from haluagent.events import Action, Thought
 from haluagent.prompts import render
 from haluagent.tooling.provenance import check_provenance
 from haluagent.tooling.tool import Tool
-from haluagent.tooling.turn_format import Turn
+from haluagent.tooling.turn_format import ModelTurn
 from haluagent.types import MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
 
 WAYS_OUT = (
@@ -73,7 +73,7 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
     return Offer([*first, *(state.registry[name] for name in WAYS_OUT)], then)
 
 
-async def act(state: DetectionState, sentence: int | None, turn: Turn, model: Meter, since: Usage) -> Step:
+async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, model: Meter, since: Usage) -> Step:
     """Check the call of one turn, run it and keep the step. A call that failed or was rejected is a step with an error
     and no result.
 

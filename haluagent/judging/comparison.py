@@ -8,7 +8,7 @@ from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.errors import ToolError
 from haluagent.judging.instructions import without_orders
-from haluagent.judging.judge import WINDOW_TOKENS, Reading, Source, ask, weigh, wording_of
+from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, weigh, wording_of
 from haluagent.judging.passages import best_windows, quoted
 from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
@@ -83,7 +83,7 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
     """Return what `compare` finds, in words. Raises as it does."""
     found = await compare(context, sentence)
     language, reference = context.language, context.reference or ""
-    source = Source("reference", reference)
+    source = TextSource("reference", reference)
     if found.reading is None:
         evidence = source.evidence(found.place, sentence.claim, QUOTED)
         return ToolResult(
@@ -119,7 +119,7 @@ def _is_about(claim: str, text: str, spans: list[Span]) -> bool:
 
 
 def result_of(
-    context: ToolContext, sentence: Sentence, label: Label | None, source: Source, supported: float, place: Span
+    context: ToolContext, sentence: Sentence, label: Label | None, source: TextSource, supported: float, place: Span
 ) -> ToolResult:
     language = context.language
     where = message(f"match.where.{source.name}", language)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from haluagent.judging.agreement import agreement, contained, counted, says
 from haluagent.judging.instructions import without_orders
-from haluagent.judging.judge import NUMBER_MISSING, Source, answer_anew, ask, mentions, wording_of
+from haluagent.judging.judge import NUMBER_MISSING, TextSource, answer_anew, ask, mentions, wording_of
 from haluagent.judging.passages import best_windows, missing_numbers, quoted
 from haluagent.judging.probabilities import agreed
 from haluagent.models.calibration import calibration_of
@@ -29,12 +29,12 @@ _ASKING = re.compile(
 
 
 @dataclass(frozen=True)
-class Found:
+class PassageVerdict:
     """A passage, the part of it that was judged (its place, and as it was read), and what came of it. `agrees` is None
     where the passage gives no answer of its own, or the sentence is none."""
 
     result: SearchResult
-    source: Source
+    source: TextSource
     place: Span
     supported: float
     window: str = ""
@@ -75,13 +75,13 @@ def worth_reading(context: ToolContext, sentence: Sentence, results: list[Search
     return [result for _, result in sorted(near, key=lambda item: -item[0])]
 
 
-async def read_passage(context: ToolContext, sentence: Sentence, result: SearchResult) -> Found:
+async def read_passage(context: ToolContext, sentence: Sentence, result: SearchResult) -> PassageVerdict:
     """Judge the sentence against the best part of a passage. A quotation of the page needs no judgement; a sentence
     that answers the question is compared with the answer that the passage gives by itself."""
     text = text_of(result)
-    source = Source("web_search", text, result.url, result.offset if result.text is not None else None)
+    source = TextSource("web_search", text, result.url, result.offset if result.text is not None else None)
     if span := quoted(sentence.text, text):
-        return Found(result, source, span, QUOTED)
+        return PassageVerdict(result, source, span, QUOTED)
     readable = await asyncio.to_thread(without_orders, text)  # a long page takes seconds
     about = f"{sentence.claim} {context.question}"
     count = context.model.count_tokens
@@ -98,7 +98,7 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
             supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
     missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported
-    return Found(result, source, place, supported, window, judged.silent, anew, agrees, missing)
+    return PassageVerdict(result, source, place, supported, window, judged.silent, anew, agrees, missing)
 
 
 def _answers(sentence: Sentence) -> bool:
@@ -107,14 +107,14 @@ def _answers(sentence: Sentence) -> bool:
     return sentence.index == 1
 
 
-def supports(found: Found) -> float | None:
+def supports(found: PassageVerdict) -> float | None:
     """Return the confidence in [0, 1] that a passage supports the sentence; None where it does not."""
     if found.agrees is not None and found.agrees <= DISAGREES:
         return None
     return found.supported if found.supported >= SUPPORTED else None
 
 
-async def speaks_against(context: ToolContext, sentence: Sentence, found: Found) -> bool:
+async def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdict) -> bool:
     """Return whether a passage contradicts the sentence, rather than not mentioning it: it says enough to decide, and
     it has most words of the sentence or, where that answers the question, half of the question's and another answer."""
     if found.silent or found.supported > CONTRADICTED:

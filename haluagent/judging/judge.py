@@ -26,7 +26,7 @@ NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that la
 
 
 @dataclass(frozen=True)
-class Source:
+class TextSource:
     """A text to compare with. `text` is verbatim what stands at `offset` of the document that `url` names; None where
     it stands in none, as a search engine's snippet."""
 

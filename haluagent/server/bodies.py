@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, PlainValidator, ValidationError, model_v
 
 from haluagent.checks.claims.records import Aggregator, Format
 from haluagent.checks.faithfulness.records import Mode
-from haluagent.checks.runs import Source
+from haluagent.checks.runs import RunSource
 from haluagent.checks.runs.records import AgentRun, TaskType
 from haluagent.errors import ConfigError
 from haluagent.server.problems import HttpProblem
@@ -110,7 +110,9 @@ class ClaimsBody(StrictBody):
 class RunOptions(StrictBody):
     """The options of judging a run. What is left out has the value of the run's task."""
 
-    source: Source = Field(default="haluagent", description="the form that the run has: " + ", ".join(get_args(Source)))
+    source: RunSource = Field(
+        default="haluagent", description="the form that the run has: " + ", ".join(get_args(RunSource))
+    )
     emit: float | None = Field(
         default=None, ge=0, le=1, description="a score from 0 to 1, from which an answer may go out"
     )
@@ -133,7 +135,7 @@ class RunBody(RunOptions, AgentRun):
 class ConvertedRunBody(RunOptions):
     """A run as the library named by `source` kept it, and the options of judging it."""
 
-    source: Source
+    source: RunSource
     messages: list[Any] | None = Field(default=None, description="a list of messages or spans")
     items: list[Any] | None = Field(default=None, description="a list of items (openai-responses)")
     tools: list[Any] | None = Field(default=None, description="a list of the tools that were offered")

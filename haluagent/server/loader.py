@@ -5,6 +5,7 @@ import time
 
 from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, ModelError
+from haluagent.protocols import Remote
 from haluagent.server.problems import HttpProblem
 
 FRESH = 5.0  # seconds that an answer of the endpoint counts
@@ -45,13 +46,12 @@ class ModelLoader:
             return (
                 f"the model cannot be loaded: {error if isinstance(error, ConfigError | ModelError) else 'see the log'}"
             )
-        url = getattr(self._agent.model, "base_url", None)
-        if url is None or hasattr(self._agent.model, "start"):  # in this process
+        model = self._agent.model
+        if not isinstance(model, Remote):  # in this process
             return None
         if self._look is None or (self._look.done() and time.monotonic() - self._looked >= FRESH):
             self._looked = time.monotonic()
-            key = getattr(self._agent.model, "api_key", None)
-            self._look = asyncio.create_task(asyncio.to_thread(_lacking, url, key))
+            self._look = asyncio.create_task(asyncio.to_thread(_lacking, model.base_url, model.api_key))
         return await asyncio.shield(self._look)  # all who ask meanwhile share one look
 
 

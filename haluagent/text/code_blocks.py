@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from haluagent.text.code_classifier import Line, code_language, unfenced
+from haluagent.text.code_classifier import SourceLine, code_language, unfenced
 from haluagent.types import Record, Span
 
 MAX_TEXT = 100_000  # characters of a text that are looked at
@@ -45,8 +45,8 @@ def find(text: str) -> tuple[CodeBlock, ...]:
     return blocks
 
 
-def _find(lines: list[Line]) -> Iterator[CodeBlock]:
-    prose: list[Line] = []
+def _find(lines: list[SourceLine]) -> Iterator[CodeBlock]:
+    prose: list[SourceLine] = []
     at = 0
     while at < len(lines):
         fence = _Fence.at(lines, at)
@@ -63,7 +63,7 @@ def _find(lines: list[Line]) -> Iterator[CodeBlock]:
     yield from _bare(prose)
 
 
-def _bare(prose: list[Line]) -> Iterator[CodeBlock]:
+def _bare(prose: list[SourceLine]) -> Iterator[CodeBlock]:
     for lines in unfenced(prose):
         at = bisect_left(prose, lines[0].start, key=lambda line: line.start)
         before = "\n".join(line.text for line in prose[max(0, at - LINES_BEFORE) : at])
@@ -71,31 +71,31 @@ def _bare(prose: list[Line]) -> Iterator[CodeBlock]:
         yield _block((lines[0].start, lines[-1].end), _dedent(lines), language, fenced=False)
 
 
-def _block(span: Span, lines: list[Line], language: str, fenced: bool) -> CodeBlock:
+def _block(span: Span, lines: list[SourceLine], language: str, fenced: bool) -> CodeBlock:
     places = tuple((line.start, line.end) for line in lines)
     return CodeBlock(
         span=span, code="\n".join(line.text for line in lines), lines=places, language=language, fenced=fenced
     )
 
 
-def _lines(text: str) -> list[Line]:
+def _lines(text: str) -> list[SourceLine]:
     """Return the lines of a text. Only a line feed ends a line, as in Python: a form feed or U+2028 may stand in a
     string."""
     lines, start = [], 0
     for line in text.split("\n"):
-        lines.append(Line(line.removesuffix("\r"), start))
+        lines.append(SourceLine(line.removesuffix("\r"), start))
         start += len(line) + 1
     return lines
 
 
-def _dedent(lines: list[Line]) -> list[Line]:
+def _dedent(lines: list[SourceLine]) -> list[SourceLine]:
     """Return the lines without the indentation that all lines share, and without blank lines at the end."""
     while not lines[-1].text.strip():
         lines = lines[:-1]
     shared = min((line.indent for line in lines if line.text.strip()), key=len)
     while not all(line.indent.startswith(shared) for line in lines if line.text.strip()):
         shared = shared[:-1]
-    return [line.cut(len(shared)) if line.text.strip() else Line("", line.start) for line in lines]
+    return [line.cut(len(shared)) if line.text.strip() else SourceLine("", line.start) for line in lines]
 
 
 # --- fences (CommonMark 4.5, with what language models write beside it) -----------------------------------------------
@@ -110,14 +110,14 @@ _WRAPPERS = {"markdown", "md"}  # a whole answer in a fence: what is in it has f
 @dataclass(frozen=True)
 class _Fence:
     tag: str
-    before: Line  # text before the opening mark
-    content: list[Line]
+    before: SourceLine  # text before the opening mark
+    content: list[SourceLine]
     start: int  # offset of the opening mark
     end: int  # offset behind the closing mark
     next: int  # index of the first line behind
 
     @classmethod
-    def at(cls, lines: list[Line], at: int) -> "_Fence | None":
+    def at(cls, lines: list[SourceLine], at: int) -> "_Fence | None":
         """Return the block that opens on a line, or None."""
         text = lines[at].text
         if "```" not in text and "~~~" not in text:
@@ -127,16 +127,16 @@ class _Fence:
         match = match or _BEHIND_TEXT.match(text)
         if match is None or (tag := _tag(match["info"])) in _WRAPPERS:
             return None
-        before = Line(match["lead"] if behind_text else "", lines[at].start)
+        before = SourceLine(match["lead"] if behind_text else "", lines[at].start)
         start = lines[at].start + match.start("mark")
-        content: list[Line] = []
+        content: list[SourceLine] = []
         end, index = lines[at].end, at + 1
         for index, line in enumerate(lines[at + 1 :], at + 1):
             if ">" in match["lead"] and (quoted := _QUOTED.match(line.text)):
                 line = line.cut(quoted.end())
             closing = _closing(line.text, match["mark"])
             if closing is not None:
-                content += [Line(line.text[:closing], line.start)] if line.text[:closing].strip() else []
+                content += [SourceLine(line.text[:closing], line.start)] if line.text[:closing].strip() else []
                 return cls(tag, before, content, start, line.start + len(line.text.rstrip()), index + 1)
             if _opens_again(line.text, match["mark"]):  # this one was not closed
                 return cls(tag, before, content, start, end, index)

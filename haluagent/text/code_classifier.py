@@ -17,7 +17,7 @@ MAX_DEPTH = 30  # brackets that one opens in another
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line without its line break; `start` is its place in the text it is from."""
 
     text: str
@@ -31,8 +31,8 @@ class Line:
     def indent(self) -> str:
         return self.text[: len(self.text) - len(self.text.lstrip(" \t"))]
 
-    def cut(self, size: int) -> "Line":
-        return Line(self.text[size:], self.start + size)
+    def cut(self, size: int) -> "SourceLine":
+        return SourceLine(self.text[size:], self.start + size)
 
 
 def parse(code: str) -> ast.Module:
@@ -177,7 +177,7 @@ _LABEL = re.compile(r"[^\n:：`]{1,30}[:：]\s*(?=(?:def\s+\w+\s*\(|class\s+\w+\
 _TOKEN = re.compile(r"#.*|\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[()\[\]{}]")
 
 
-def unfenced(lines: list[Line]) -> Iterator[list[Line]]:
+def unfenced(lines: list[SourceLine]) -> Iterator[list[SourceLine]]:
     """Yield the runs of lines that are Python among lines of prose, without blank lines at their ends."""
     lines = list(lines)
     at = 0
@@ -189,7 +189,7 @@ def unfenced(lines: list[Line]) -> Iterator[list[Line]]:
             yield run
 
 
-def _run(lines: list[Line], at: int) -> tuple[list[Line], int]:
+def _run(lines: list[SourceLine], at: int) -> tuple[list[SourceLine], int]:
     """Return the code that stands at line `at`, empty where there is none, and the line to go on from."""
     begin, taken = at, at
     units: list[str] = []
@@ -212,7 +212,7 @@ def _run(lines: list[Line], at: int) -> tuple[list[Line], int]:
     return [], max(at, begin + 1)
 
 
-def _statement_end(lines: list[Line], at: int, indent: int) -> int:
+def _statement_end(lines: list[SourceLine], at: int, indent: int) -> int:
     """Return the line after a statement: its open brackets and strings, its indented body, and its further clauses."""
     by_brackets = _brackets_end(lines, at)
     end = by_brackets or at + 1
@@ -229,7 +229,7 @@ def _statement_end(lines: list[Line], at: int, indent: int) -> int:
     return end
 
 
-def _brackets_end(lines: list[Line], at: int) -> int | None:
+def _brackets_end(lines: list[SourceLine], at: int) -> int | None:
     """Return the line after the one where every bracket and string that opens on line `at` is closed; None where that
     never comes."""
     depth, quote = 0, ""

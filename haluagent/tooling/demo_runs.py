@@ -13,20 +13,20 @@ from haluagent.tooling.tool import Demo, Tool
 from haluagent.types import Record, Sentence
 
 # "unverified": it could not be run, or what it says depends on more than the tool.
-Outcome = Literal["same", "different", "unverified"]
-Part = Literal["model", "sandbox", "search", "translator"]
+DemoOutcome = Literal["same", "different", "unverified"]
+ServiceName = Literal["model", "sandbox", "search", "translator"]
 
-_MISSING: dict[Part, str] = {
+_MISSING: dict[ServiceName, str] = {
     "sandbox": "it needs a sandbox: start Docker, or install bubblewrap",
     "search": "it needs a search: see haluagent index add, or configure a provider",
 }
 
 
-class Trial(Record):
+class DemoRun(Record):
     """The outcome of one demo. `got` is the observation, also where it is an error's; None where there is none."""
 
     demo: Demo
-    outcome: Outcome
+    outcome: DemoOutcome
     got: str | None = None
     note: str = ""
 
@@ -38,13 +38,13 @@ class Parts:
     where it cannot be had.
     """
 
-    def __init__(self, make: Callable[[Part], Any]) -> None:
-        self.asked: set[Part] = set()  # by the tool that runs now
+    def __init__(self, make: Callable[[ServiceName], Any]) -> None:
+        self.asked: set[ServiceName] = set()  # by the tool that runs now
         self.failure: str | None = None
         self._make = make
-        self._made: dict[Part, Any] = {}
+        self._made: dict[ServiceName, Any] = {}
 
-    def give(self, name: Part) -> Any:
+    def give(self, name: ServiceName) -> Any:
         self.asked.add(name)
         if name not in self._made:
             try:
@@ -65,7 +65,7 @@ class Parts:
                 await part.aclose()
 
 
-def make_part(name: Part) -> Any:
+def make_part(name: ServiceName) -> Any:
     """Make the configured part, as for an agent."""
     from haluagent.models import resolve
     from haluagent.tooling.services import make_services
@@ -108,7 +108,7 @@ class _DemoContext(ToolContext):
         return cast(Translator | None, self._parts.give("translator"))
 
 
-async def try_demo(registry: Registry, item: Tool, demo: Demo, parts: Parts) -> Trial:
+async def run_demo(registry: Registry, item: Tool, demo: Demo, parts: Parts) -> DemoRun:
     """Make the call of a demo as a detection would, and compare what the tool says with the demo.
 
     Numbers are left out of the comparison where a model was asked, since they are its probabilities. Where a search
@@ -121,28 +121,28 @@ async def try_demo(registry: Registry, item: Tool, demo: Demo, parts: Parts) -> 
     about = [sentences[pointer]] if pointer in sentences else list(sentences.values())
     if not item.system and not any(registry.fits(item, context, sentence) for sentence in about):
         if why := parts.missing():
-            return Trial(demo=demo, outcome="unverified", note=why)
-        return Trial(demo=demo, outcome="different", note="its `when` does not offer it here")
+            return DemoRun(demo=demo, outcome="unverified", note=why)
+        return DemoRun(demo=demo, outcome="different", note="its `when` does not offer it here")
     try:
         check_provenance(item, call, context, ())
         got = (await registry.call(call, context)).observation
     except (ModelError, SandboxError, SearchError) as error:
-        return Trial(demo=demo, outcome="unverified", note=str(error))
+        return DemoRun(demo=demo, outcome="unverified", note=str(error))
     except (FormatError, ToolError) as error:
         got = str(error)
     return _compare(demo, got, parts)
 
 
-def _compare(demo: Demo, got: str, parts: Parts) -> Trial:
+def _compare(demo: Demo, got: str, parts: Parts) -> DemoRun:
     if got == demo.observation:
-        return Trial(demo=demo, outcome="same", got=got)
+        return DemoRun(demo=demo, outcome="same", got=got)
     if why := parts.missing():
-        return Trial(demo=demo, outcome="unverified", note=why)
+        return DemoRun(demo=demo, outcome="unverified", note=why)
     if "search" in parts.asked:
-        return Trial(demo=demo, outcome="unverified", got=got, note="what it says depends on what the search finds")
+        return DemoRun(demo=demo, outcome="unverified", got=got, note="what it says depends on what the search finds")
     if "model" in parts.asked and _without_numbers(got) == _without_numbers(demo.observation):
-        return Trial(demo=demo, outcome="same", got=got, note="numbers not compared: they are the model's")
-    return Trial(demo=demo, outcome="different", got=got)
+        return DemoRun(demo=demo, outcome="same", got=got, note="numbers not compared: they are the model's")
+    return DemoRun(demo=demo, outcome="different", got=got)
 
 
 def _without_numbers(text: str) -> str:

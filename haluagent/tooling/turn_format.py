@@ -30,7 +30,7 @@ _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*[=＝:：]\s*")
 _OPENING_QUOTES = {'"': '"', "'": "'", "“": "”", "「": "」", "‘": "’", "”": "”", "＂": "＂"}
 
 
-class Turn(Record):
+class ModelTurn(Record):
     """One turn of the model."""
 
     thought: str
@@ -93,7 +93,7 @@ def _value_rule(annotation: Any) -> str:
     return {Sentence: "pointer", int: "integer", float: "number", bool: "boolean"}.get(kind, "string")
 
 
-def parse(text: str, truncated: bool = False) -> Turn:
+def parse(text: str, truncated: bool = False) -> ModelTurn:
     """Read one turn, as strict as the grammar or as free as a model without one writes it.
 
     Tolerated: missing marks and colons, full-width punctuation, unescaped or missing quotes, text after the call,
@@ -108,7 +108,7 @@ def parse(text: str, truncated: bool = False) -> Turn:
     if truncated and end is None:
         raise FormatError("the turn was cut off; write a shorter one")
     thought = re.sub(rf"^\W*{_THOUGHT_MARK}", "", head.strip()).strip("* \n")
-    return Turn(thought=thought, call=ToolCall(name=match.group(1), arguments=arguments))
+    return ModelTurn(thought=thought, call=ToolCall(name=match.group(1), arguments=arguments))
 
 
 def _split_action(text: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from haluagent.errors import ConfigError
 from haluagent.train.base import load_model, load_tokenizer
-from haluagent.train.curve import Curve, Say
+from haluagent.train.curve import LossCurve, Say
 
 if TYPE_CHECKING:
     from haluagent.train.trainer import PairTrainer, TreeTrainer
@@ -61,7 +61,7 @@ def run(
     step = int(Path(last).name.rpartition("-")[2]) if last else 0
     if last:
         say(f"continued from step {step}")
-    curve = Curve(out, step)
+    curve = LossCurve(out, step)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Progress(curve, trainer, minutes, say))
     trainer.train(resume_from_checkpoint=last)

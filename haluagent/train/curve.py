@@ -13,7 +13,7 @@ WIDTH, HEIGHT, EDGE = 640, 240, 40
 SMOOTHED = 10  # steps
 
 
-class Curve:
+class LossCurve:
     """The record of a training in a directory. Resuming from `step` drops later entries, because those steps are
     repeated."""
 

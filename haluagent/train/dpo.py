@@ -12,7 +12,7 @@ from haluagent.train.base import load_tokenizer, require_extra
 from haluagent.train.curve import Say
 from haluagent.train.examples import Encoder
 from haluagent.train.preferences import Branch, branch_of, pairs
-from haluagent.train.settings import TARGETS, Settings
+from haluagent.train.settings import TARGETS, TrainingSettings
 from haluagent.train.trajectories import records
 
 Columns = dict[str, list[int]]
@@ -22,7 +22,7 @@ def train(
     base: str,
     data: Path,
     out: Path,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     adapter: Path | None = None,
     beta: float = 0.1,
@@ -82,7 +82,7 @@ def _train(
     base: str,
     rows: list[Columns],
     out: Path,
-    settings: Settings,
+    settings: TrainingSettings,
     adapter: Path | None,
     beta: float,
     max_steps: int | None,

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from haluagent.errors import ConfigError
 from haluagent.protocols import Message
-from haluagent.train.trajectories.records import Call, Trajectory
+from haluagent.train.trajectories.records import ModelCall, Trajectory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """One call as tokens. The loss is on the last `learned` of them, each with `weight`."""
 
     ids: tuple[int, ...]
@@ -46,12 +46,12 @@ class Encoder:
         self._tokenizer = tokenizer
         self.end = self._end_of_turn()
 
-    def example(self, call: Call, weight: float = 1.0) -> Example:
+    def example(self, call: ModelCall, weight: float = 1.0) -> TrainingExample:
         """Return the example of a call. Its reply ends with the end-of-turn token unless it is a scored choice, of
         which only the answer is ever read."""
         prompt = self.prompt([{"role": message.role, "content": message.content} for message in call.messages])
         reply = self.reply(call.reply, ends=not call.choices)
-        return Example(prompt + reply, len(reply), weight)
+        return TrainingExample(prompt + reply, len(reply), weight)
 
     def prompt(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Return the tokens up to where the model's reply begins."""
@@ -78,7 +78,7 @@ class Encoder:
 
 def make_examples(
     trajectories: Iterable[Trajectory], encoder: Encoder, max_tokens: int, choice_weight: float = 1.0
-) -> tuple[list[Example], Counts]:
+) -> tuple[list[TrainingExample], Counts]:
     """Return the examples of the trajectories, in order, with their counts. A call of more than `max_tokens` tokens is
     left out, not truncated: a truncated call would train the model to stop midway, or to judge what is not there.
     `choice_weight` is the weight of a scored choice, whose loss is on one token, whereas a turn has dozens."""

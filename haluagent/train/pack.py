@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from haluagent.train.examples import Example
+from haluagent.train.examples import TrainingExample
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +18,7 @@ ROOT = -1
 
 
 @dataclass
-class Row:
+class PackedRow:
     """A tree of tokens. `parents[i]` is the index of the token before token `i`, or ROOT.
 
     For the loss, the model should predict `targets[k]` at index `sources[k]`, with `weights[k]`. An index can have
@@ -47,7 +47,7 @@ class Row:
                 place = found
         return new
 
-    def add(self, example: Example) -> None:
+    def add(self, example: TrainingExample) -> None:
         """Add an example to the tree. Its last token is only a target and is not stored. Its first token cannot be
         learned."""
         place = ROOT
@@ -60,7 +60,7 @@ class Row:
             if index < len(example.ids) - 1:
                 place = self._child(place, token)
 
-    def add_apart(self, example: Example) -> list[int]:
+    def add_apart(self, example: TrainingExample) -> list[int]:
         """Add an example to the tree, with its reply and the token before it as a consecutive run of new tokens. Return
         the indices of the reply; the token that precedes each of them stands right before it in the row."""
         prompt = len(example.ids) - example.learned
@@ -84,12 +84,12 @@ class Row:
         return place
 
 
-def pack(examples: Iterable[Example], max_tokens: int) -> list[Row]:
+def pack(examples: Iterable[TrainingExample], max_tokens: int) -> list[PackedRow]:
     """Return rows of at most `max_tokens` tokens, filled in order, because neighbours share the most."""
-    rows: list[Row] = []
+    rows: list[PackedRow] = []
     for example in examples:
         if not rows or len(rows[-1]) + rows[-1].new_tokens(example.ids[:-1]) > max_tokens:
-            rows.append(Row())
+            rows.append(PackedRow())
         rows[-1].add(example)
     return rows
 

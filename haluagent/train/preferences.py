@@ -6,47 +6,47 @@ from itertools import combinations
 from typing import Literal
 
 from haluagent.train.examples import Encoder
-from haluagent.train.pack import Row
-from haluagent.train.trajectories.records import Call, Said, Trajectory, branches
+from haluagent.train.pack import PackedRow
+from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory, branches
 from haluagent.types import Label
 
-Outcome = Literal["right", "unverified", "wrong"]
-ORDER: tuple[Outcome, ...] = ("right", "unverified", "wrong")  # best first
+PairOutcome = Literal["right", "unverified", "wrong"]
+ORDER: tuple[PairOutcome, ...] = ("right", "unverified", "wrong")  # best first
 
 
 @dataclass(frozen=True)
-class Pair:
+class PreferencePair:
     """Two branches about one sentence of one item, which begin with the same messages."""
 
     item: str
-    better: tuple[Call, ...]
-    worse: tuple[Call, ...]
-    outcomes: tuple[Outcome, Outcome]
+    better: tuple[ModelCall, ...]
+    worse: tuple[ModelCall, ...]
+    outcomes: tuple[PairOutcome, PairOutcome]
 
 
 @dataclass(frozen=True)
 class Branch:
     """A branch as a tree of tokens; `said` are the indices of the tokens that the model wrote."""
 
-    row: Row
+    row: PackedRow
     said: tuple[int, ...]
 
 
-def pairs(trajectories: Iterable[Trajectory]) -> list[Pair]:
+def pairs(trajectories: Iterable[Trajectory]) -> list[PreferencePair]:
     """Return one pair for every two outcomes of a sentence, in file order. If several branches have the same outcome,
     the first one is taken. Branches whose right outcome is unknown are left out."""
-    found: dict[tuple[str, tuple[Said, ...]], dict[Outcome, tuple[Call, ...]]] = {}
+    found: dict[tuple[str, tuple[RecordedMessage, ...]], dict[PairOutcome, tuple[ModelCall, ...]]] = {}
     for trajectory in trajectories:
         for branch, outcome in outcomes(trajectory):
             found.setdefault((trajectory.id, branch[0].messages), {}).setdefault(outcome, branch)
     made = []
     for (item, _), of in found.items():
         for better, worse in combinations([outcome for outcome in ORDER if outcome in of], 2):
-            made.append(Pair(item, of[better], of[worse], (better, worse)))
+            made.append(PreferencePair(item, of[better], of[worse], (better, worse)))
     return made
 
 
-def outcomes(trajectory: Trajectory) -> Iterator[tuple[tuple[Call, ...], Outcome]]:
+def outcomes(trajectory: Trajectory) -> Iterator[tuple[tuple[ModelCall, ...], PairOutcome]]:
     """Yield the branches of a trajectory about single sentences, each with its outcome."""
     if trajectory.error is not None:
         return
@@ -69,9 +69,9 @@ def gold_labels(trajectory: Trajectory) -> tuple[Label, ...]:
     return ()
 
 
-def branch_of(calls: Iterable[Call], encoder: Encoder) -> Branch:
+def branch_of(calls: Iterable[ModelCall], encoder: Encoder) -> Branch:
     """Return a branch as tokens. Its turns share their common prefix; each turn is learned where it was written."""
-    row, said = Row(), []
+    row, said = PackedRow(), []
     for call in calls:
         said += row.add_apart(encoder.example(call))
     return Branch(row, tuple(said))

@@ -13,7 +13,7 @@ TARGETS: dict[Targets, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrainingSettings:
     """The hyperparameters of a training.
 
     `max_tokens` is the size of a row, and so of the longest call; `rows` are accumulated per step. With `rank` 0 all
@@ -38,15 +38,15 @@ class Settings:
 
 # The paper's settings train all weights of a 7B or 13B model. `small` is for a LoRA on 0.1B to 3B, on a CPU as well, and
 # `preferences` for `dpo` with a LoRA, where a higher rate moves the model too far from its start.
-PRESETS: dict[str, Settings] = {
-    "paper-en": Settings(rate=2e-5, epochs=3, max_tokens=4096, rows=8, rank=0),
-    "paper-zh": Settings(rate=1e-5, epochs=5, max_tokens=4096, rows=8, rank=0),
-    "small": Settings(rate=2e-4, epochs=1, max_tokens=1536),
-    "preferences": Settings(rate=2e-5, epochs=1, max_tokens=1536, rows=4),
+PRESETS: dict[str, TrainingSettings] = {
+    "paper-en": TrainingSettings(rate=2e-5, epochs=3, max_tokens=4096, rows=8, rank=0),
+    "paper-zh": TrainingSettings(rate=1e-5, epochs=5, max_tokens=4096, rows=8, rank=0),
+    "small": TrainingSettings(rate=2e-4, epochs=1, max_tokens=1536),
+    "preferences": TrainingSettings(rate=2e-5, epochs=1, max_tokens=1536, rows=4),
 }
 
 
-def settings(preset: str, **changes: Any) -> Settings:
+def settings(preset: str, **changes: Any) -> TrainingSettings:
     """Return a preset with the given changes; a value of None changes nothing. Raises ConfigError for an unknown
     preset."""
     if preset not in PRESETS:

@@ -9,8 +9,8 @@ from haluagent.train import course
 from haluagent.train.base import load_tokenizer, require_extra
 from haluagent.train.curve import Say
 from haluagent.train.examples import Counts, Encoder, make_examples
-from haluagent.train.pack import Row, pack
-from haluagent.train.settings import TARGETS, Settings
+from haluagent.train.pack import PackedRow, pack
+from haluagent.train.settings import TARGETS, TrainingSettings
 from haluagent.train.trajectories import records
 
 
@@ -18,7 +18,7 @@ def train(
     base: str,
     data: Path,
     out: Path,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     adapter: Path | None = None,
     max_steps: int | None = None,
@@ -48,7 +48,7 @@ def train(
     return _train(base, rows, out, settings, adapter, max_steps, minutes, say)
 
 
-def summary(counts: Counts, rows: list[Row]) -> str:
+def summary(counts: Counts, rows: list[PackedRow]) -> str:
     """Summarise the training data on one line."""
     packed = sum(len(row) for row in rows)
     return (
@@ -60,9 +60,9 @@ def summary(counts: Counts, rows: list[Row]) -> str:
 
 def _train(
     base: str,
-    rows: list[Row],
+    rows: list[PackedRow],
     out: Path,
-    settings: Settings,
+    settings: TrainingSettings,
     adapter: Path | None,
     max_steps: int | None,
     minutes: float | None,
@@ -84,7 +84,7 @@ def _train(
     return course.run(trainer, base, out, full, minutes, say)
 
 
-def columns(row: Row) -> dict[str, list[int] | list[float]]:
+def columns(row: PackedRow) -> dict[str, list[int] | list[float]]:
     """Return a row as data set columns. Its mask is computed from `parents` when needed."""
     return {
         "ids": row.ids,

@@ -11,14 +11,14 @@ from peft import LoraConfig
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
-from haluagent.train.curve import Curve, Say
+from haluagent.train.curve import LossCurve, Say
 from haluagent.train.pack import attention_mask
-from haluagent.train.settings import Settings
+from haluagent.train.settings import TrainingSettings
 
 SAY_EVERY = 10  # steps
 
 
-def lora(settings: Settings, targets: Sequence[str]) -> LoraConfig:
+def lora(settings: TrainingSettings, targets: Sequence[str]) -> LoraConfig:
     """Return the LoRA configuration of the settings."""
     return LoraConfig(
         task_type="CAUSAL_LM",
@@ -29,17 +29,17 @@ def lora(settings: Settings, targets: Sequence[str]) -> LoraConfig:
     )
 
 
-def sft_arguments(out: Path, settings: Settings, max_steps: int | None) -> SFTConfig:
+def sft_arguments(out: Path, settings: TrainingSettings, max_steps: int | None) -> SFTConfig:
     """Return the arguments for fine-tuning on rows that are already prepared."""
     return SFTConfig(dataset_kwargs={"skip_prepare_dataset": True}, **_arguments(out, settings, max_steps))
 
 
-def dpo_arguments(out: Path, settings: Settings, max_steps: int | None, beta: float) -> DPOConfig:
+def dpo_arguments(out: Path, settings: TrainingSettings, max_steps: int | None, beta: float) -> DPOConfig:
     """Return the arguments for preference training; `beta` is the strength of the pull towards the reference model."""
     return DPOConfig(beta=beta, loss_type=["sigmoid"], **_arguments(out, settings, max_steps))
 
 
-def _arguments(out: Path, settings: Settings, max_steps: int | None) -> dict[str, Any]:
+def _arguments(out: Path, settings: TrainingSettings, max_steps: int | None) -> dict[str, Any]:
     """Return the arguments shared by both trainers. LoRA runs in bfloat16 with the adapter in float32. If all weights
     are trained, they are stored in float32 and computed with in bfloat16: at these learning rates, a step is too small
     for a bfloat16 weight to change."""
@@ -157,7 +157,7 @@ class Progress(TrainerCallback):
     """Writes the loss curve, reports progress, and stops a training on time: after `minutes`, or on Ctrl-C or SIGTERM
     (which only the main thread of a process receives). It leaves a checkpoint from which the same command resumes."""
 
-    def __init__(self, curve: Curve, trainer: TreeTrainer | PairTrainer, minutes: float | None, say: Say) -> None:
+    def __init__(self, curve: LossCurve, trainer: TreeTrainer | PairTrainer, minutes: float | None, say: Say) -> None:
         self._curve, self._trainer, self._minutes, self._say = curve, trainer, minutes, say
         self._told = False
         self._before: dict[int, Any] = {}

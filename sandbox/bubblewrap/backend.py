@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from haluagent.errors import ConfigError, SandboxError
-from haluagent.protocols import Outcome
+from haluagent.protocols import ExecutionOutcome
 from haluagent.sandbox import seccomp
 from haluagent.sandbox.bubblewrap import cgroups
-from haluagent.sandbox.limits import Limits
+from haluagent.sandbox.limits import SandboxLimits
 from haluagent.sandbox.worker import processes
 from haluagent.sandbox.worker.exchange import ENVIRONMENT, STARTUP_SECONDS, command, exit_reason, wait_until_ready
 from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
@@ -43,7 +43,7 @@ class BubblewrapSandbox(PooledSandbox):
 
     name = "bubblewrap"
 
-    def __init__(self, *, limits: Limits | None = None, spare: int = SPARE) -> None:
+    def __init__(self, *, limits: SandboxLimits | None = None, spare: int = SPARE) -> None:
         super().__init__(limits=limits, spare=spare)
         self._command: list[str] | None = None
 
@@ -80,7 +80,7 @@ class BubblewrapSandbox(PooledSandbox):
 class Namespaces:
     """A worker behind bwrap: three pipes and a tree of processes."""
 
-    def __init__(self, arguments: list[str], limits: Limits) -> None:
+    def __init__(self, arguments: list[str], limits: SandboxLimits) -> None:
         self._limits = limits
         self.group: cgroups.Group | None = None
         self._above_memory = False
@@ -144,7 +144,7 @@ class Namespaces:
     def kill(self) -> None:
         self._process.kill()  # the processes below die with it
 
-    def ending(self, deadline: float) -> tuple[Outcome, str]:
+    def ending(self, deadline: float) -> tuple[ExecutionOutcome, str]:
         try:
             status = self._process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -174,7 +174,7 @@ class Namespaces:
             self.kill()
 
 
-def _command(limits: Limits) -> list[str]:
+def _command(limits: SandboxLimits) -> list[str]:
     """Return the command line of a worker. Raise a `SandboxError` with advice if bubblewrap cannot run here."""
     if not sys.platform.startswith("linux") or _numbers(platform.release()) < _LINUX:
         raise SandboxError(f"bubblewrap needs Linux {_LINUX[0]}.{_LINUX[1]} or newer: use Docker")
@@ -193,7 +193,7 @@ def _command(limits: Limits) -> list[str]:
     return [*arguments, "--chdir", "/tmp", "--", *command(str(interpreter))]
 
 
-def _file_system(interpreter: Path, limits: Limits) -> list[str]:
+def _file_system(interpreter: Path, limits: SandboxLimits) -> list[str]:
     """Return the arguments that make the file system: read-only, except for two places of limited size."""
     arguments = []
     for path in map(Path, _SYSTEM):

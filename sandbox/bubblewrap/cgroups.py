@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from haluagent.sandbox import owner
-from haluagent.sandbox.limits import Limits
+from haluagent.sandbox.limits import SandboxLimits
 
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "haluagent-sandbox@"
@@ -51,7 +51,7 @@ class Group:
                 time.sleep(0.005)
 
 
-def create(limits: Limits, root: Path = _ROOT, own: str | None = None) -> Group | None:
+def create(limits: SandboxLimits, root: Path = _ROOT, own: str | None = None) -> Group | None:
     """Create a group with these limits; return None if this process may not make one that limits memory and processes.
 
     `own` is the text of /proc/self/cgroup; by default it is read.
@@ -73,13 +73,13 @@ def create(limits: Limits, root: Path = _ROOT, own: str | None = None) -> Group 
 
 def remove_orphans(root: Path = _ROOT, own: str | None = None) -> None:
     """Remove the groups of processes that have ended."""
-    for place in _places(Limits(), root, own):
+    for place in _places(SandboxLimits(), root, own):
         for group in place.glob(f"{_PREFIX}*"):
             if owner.is_gone(group.name.removeprefix(_PREFIX).rpartition("@")[0].replace("@", "/")):
                 Group([group]).remove()
 
 
-def _places(limits: Limits, root: Path, own: str | None) -> dict[Path, dict[str, str]]:
+def _places(limits: SandboxLimits, root: Path, own: str | None) -> dict[Path, dict[str, str]]:
     """Return the directories in which groups can be made, each with the files to write and their contents.
 
     Empty if memory and processes cannot be limited.

@@ -9,8 +9,8 @@ from haluagent.errors import ConfigError, SandboxError
 from haluagent.sandbox import owner, seccomp
 from haluagent.sandbox.docker.container import Container
 from haluagent.sandbox.docker.engine import LABEL, connect, explained, image_name, remove, remove_orphans
-from haluagent.sandbox.limits import Limits
-from haluagent.sandbox.worker.exchange import ENVIRONMENT, Worker, command, wait_until_ready
+from haluagent.sandbox.limits import SandboxLimits
+from haluagent.sandbox.worker.exchange import ENVIRONMENT, SandboxWorker, command, wait_until_ready
 from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ class DockerSandbox(PooledSandbox):
     name = "docker"
 
     def __init__(
-        self, *, image: str | None = None, runtime: str | None = None, limits: Limits | None = None, spare: int = SPARE
+        self,
+        *,
+        image: str | None = None,
+        runtime: str | None = None,
+        limits: SandboxLimits | None = None,
+        spare: int = SPARE,
     ) -> None:
         super().__init__(limits=limits, spare=spare)
         self.image = image or image_name()
@@ -56,7 +61,7 @@ class DockerSandbox(PooledSandbox):
         left_over = f", {removed} left-over containers removed" if removed else ""
         return f"Docker {info['ServerVersion']}, image {self.image}, runtime {runtime}{left_over}"
 
-    def _start(self) -> Worker:
+    def _start(self) -> SandboxWorker:
         with explained():
             client, options = self._connected()
             container = client.create_container(**options)["Id"]

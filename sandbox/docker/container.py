@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from haluagent.errors import SandboxError
-from haluagent.protocols import Outcome
+from haluagent.protocols import ExecutionOutcome
 from haluagent.sandbox.docker.engine import explained, remove
 from haluagent.sandbox.worker.exchange import exit_reason
 from haluagent.sandbox.worker.streams import STDERR, STDOUT
@@ -21,7 +21,7 @@ _END_SECONDS = 2.0
 
 
 class Container:
-    """A `haluagent.sandbox.worker.exchange.Worker` in a container.
+    """A `haluagent.sandbox.worker.exchange.SandboxWorker` in a container.
 
     It attaches to a container that has been created. The caller starts it afterwards, so that no output is missed.
     """
@@ -60,7 +60,7 @@ class Container:
         with explained(), contextlib.suppress(APIError):  # it has already ended
             self._client.kill(self._container)
 
-    def ending(self, deadline: float) -> tuple[Outcome, str]:
+    def ending(self, deadline: float) -> tuple[ExecutionOutcome, str]:
         from requests.exceptions import RequestException
 
         with explained():

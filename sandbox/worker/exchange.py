@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Protocol, cast, get_args
 
 from haluagent.errors import SandboxError
-from haluagent.protocols import Execution, Outcome
-from haluagent.sandbox.limits import Limits
+from haluagent.protocols import Execution, ExecutionOutcome
+from haluagent.sandbox.limits import SandboxLimits
 from haluagent.sandbox.worker.streams import STDERR, STDOUT, Streams
 
 # The environment of a program. Numerical libraries would otherwise start a thread per processor.
@@ -29,7 +29,7 @@ _REPORT_ROOM = 256 * 1024
 _SIGXCPU = 24
 
 
-class Worker(Protocol):
+class SandboxWorker(Protocol):
     """A sandbox with a runner in it, for one program.
 
     `kill` and `discard` may be called from any thread, more than once.
@@ -53,7 +53,7 @@ class Worker(Protocol):
         """End every process in the sandbox."""
         ...
 
-    def ending(self, deadline: float) -> tuple[Outcome, str]:
+    def ending(self, deadline: float) -> tuple[ExecutionOutcome, str]:
         """Return why a sandbox ended without a report, and a line about it.
 
         Raise `TimeoutError` if it has not ended.
@@ -69,7 +69,7 @@ class Worker(Protocol):
 class _Report:
     """A runner's report, or what stands in for one."""
 
-    outcome: Outcome
+    outcome: ExecutionOutcome
     error: str = ""
     traceback: str = ""
     line: int | None = None
@@ -81,7 +81,7 @@ def command(python: str, system_calls: bytes = b"") -> list[str]:
     return [python, "-I", "-X", "utf8", "-c", source, READY, system_calls.hex()]
 
 
-def wait_until_ready(worker: Worker) -> None:
+def wait_until_ready(worker: SandboxWorker) -> None:
     """Wait for the runner to say that it is ready. Raise `SandboxError` if it does not."""
     deadline = time.monotonic() + STARTUP_SECONDS
     seen = {STDOUT: b"", STDERR: b""}
@@ -97,7 +97,9 @@ def wait_until_ready(worker: Worker) -> None:
         seen[received[0]] += received[1]
 
 
-def execute(worker: Worker, code: str, seconds: float, limits: Limits, resources: dict[str, int]) -> Execution:
+def execute(
+    worker: SandboxWorker, code: str, seconds: float, limits: SandboxLimits, resources: dict[str, int]
+) -> Execution:
     """Run a program in a worker that is ready.
 
     `resources` are the backend's own limits, by their names in Python's resource module. Raise `SandboxError` if the
@@ -130,7 +132,7 @@ def execute(worker: Worker, code: str, seconds: float, limits: Limits, resources
     )
 
 
-def exit_reason(status: int) -> tuple[Outcome, str]:
+def exit_reason(status: int) -> tuple[ExecutionOutcome, str]:
     """Explain the exit status of a runner that sent no report (above 128: the number of a signal)."""
     if status <= 128:
         return "killed", f"it ended itself with exit code {status}"
@@ -151,7 +153,7 @@ def clip(text: str, length: int) -> str:
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
 
 
-def _follow(worker: Worker, streams: Streams, deadline: float, output: int) -> _Report:
+def _follow(worker: SandboxWorker, streams: Streams, deadline: float, output: int) -> _Report:
     """Follow the program to its end and return its report.
 
     A program that took too long or wrote too much is left running.
@@ -169,13 +171,15 @@ def _follow(worker: Worker, streams: Streams, deadline: float, output: int) -> _
     except TimeoutError:
         return _Report("timeout", "it did not end in time")
     parts = _decode(streams.report).split("\0")
-    if len(parts) != 4 or parts[0] not in get_args(Outcome):
+    if len(parts) != 4 or parts[0] not in get_args(ExecutionOutcome):
         return _Report("killed", "its report cannot be read")
     outcome, error, line, traceback = parts
-    return _Report(cast(Outcome, outcome), error, traceback, int(line) if line.isdecimal() and len(line) < 8 else None)
+    return _Report(
+        cast(ExecutionOutcome, outcome), error, traceback, int(line) if line.isdecimal() and len(line) < 8 else None
+    )
 
 
-def _why(worker: Worker) -> str:
+def _why(worker: SandboxWorker) -> str:
     """Return a line about the end of a worker in which no program ran."""
     try:
         return worker.ending(time.monotonic() + _MOMENT_SECONDS)[1]
@@ -189,7 +193,7 @@ def _request(nonce: str, code: str, resources: dict[str, int]) -> bytes:
     return f"{nonce} {len(program)} {limits}\n".encode() + program
 
 
-def _resources(limits: Limits, seconds: float) -> dict[str, int]:
+def _resources(limits: SandboxLimits, seconds: float) -> dict[str, int]:
     """Return the limits that the runner sets.
 
     They are a second line of defence: time, output and total memory are watched from outside.

@@ -1,6 +1,6 @@
 """Trusted functions on untrusted input, run in a child process under limits of time and memory.
 
-A `Worker` starts its child on first use, keeps it for later calls, and replaces it if it was killed or died. Requests
+A `LimitedWorker` starts its child on first use, keeps it for later calls, and replaces it if it was killed or died. Requests
 and replies are one line of JSON each, so nothing that comes back can be code. The child ends with the interpreter: its
 input closes, even if the parent was killed.
 """
@@ -22,7 +22,7 @@ STARTUP_SECONDS = 60.0
 READY = "ready"
 
 
-class Worker:
+class LimitedWorker:
     """Calls of one function, named `package.module:function`, in a child process. Safe to use from many threads.
 
     `seconds` limits each call (wall clock and CPU time), `memory` the child's address space in bytes. The function

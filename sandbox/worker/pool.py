@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from haluagent.errors import SandboxError
-from haluagent.sandbox.worker.exchange import Worker
+from haluagent.sandbox.worker.exchange import SandboxWorker
 
 logger = logging.getLogger(__name__)
 
@@ -24,22 +24,22 @@ class Pool:
     `start` returns a worker that is ready, or raises; it runs in at most `starters` threads at a time.
     """
 
-    def __init__(self, start: Callable[[], Worker], *, spare: int, starters: int) -> None:
+    def __init__(self, start: Callable[[], SandboxWorker], *, spare: int, starters: int) -> None:
         self._start = start
         self._spare = spare
         self._starters = ThreadPoolExecutor(starters, thread_name_prefix="haluagent-sandbox-start")
         self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="haluagent-sandbox-clean")
         self._changed = threading.Condition()
-        self._ready: deque[Worker] = deque()
-        self._taken: set[Worker] = set()
-        self._used: deque[Worker] = deque()
+        self._ready: deque[SandboxWorker] = deque()
+        self._taken: set[SandboxWorker] = set()
+        self._used: deque[SandboxWorker] = deque()
         self._errors: deque[BaseException] = deque()
         self._starting = 0
         self._waiting = 0
         self._target = 0
         self.closed = False
 
-    def take(self) -> Worker:
+    def take(self) -> SandboxWorker:
         """Return a worker that is ready. Raise what `start` raised, or `SandboxError` if the pool is closed."""
         with self._changed:
             self._waiting += 1
@@ -58,7 +58,7 @@ class Pool:
                 if not self._waiting:
                     self._errors.clear()
 
-    def give_back(self, worker: Worker) -> None:
+    def give_back(self, worker: SandboxWorker) -> None:
         """Remove a worker that was taken, and make sure that others are ready for the next time."""
         with self._changed:
             self._taken.discard(worker)
@@ -128,7 +128,7 @@ class Pool:
         else:
             logger.info("a sandbox could not be started ahead: %s", problem)
 
-    def _discard(self, workers: list[Worker]) -> None:
+    def _discard(self, workers: list[SandboxWorker]) -> None:
         with self._changed:
             self._used += workers
             self._changed.notify_all()

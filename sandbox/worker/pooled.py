@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from haluagent.errors import SandboxError
 from haluagent.protocols import Execution
-from haluagent.sandbox.limits import Limits
-from haluagent.sandbox.worker.exchange import Worker, execute
+from haluagent.sandbox.limits import SandboxLimits
+from haluagent.sandbox.worker.exchange import SandboxWorker, execute
 from haluagent.sandbox.worker.pool import Pool
 
 MAX_CODE = 2**20
@@ -30,8 +30,8 @@ class PooledSandbox(ABC):
 
     name: str
 
-    def __init__(self, *, limits: Limits | None = None, spare: int = SPARE) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, *, limits: SandboxLimits | None = None, spare: int = SPARE) -> None:
+        self.limits = limits or SandboxLimits()
         self._spare = spare
         self._lock = threading.Lock()
         self._state: _State | None = None
@@ -72,7 +72,7 @@ class PooledSandbox(ABC):
         await asyncio.to_thread(self.close)
 
     @abstractmethod
-    def _start(self) -> Worker:
+    def _start(self) -> SandboxWorker:
         """Start a worker and return it once its runner is ready. Raise `SandboxError` if that fails."""
 
     def _resources(self) -> dict[str, int]:
@@ -119,10 +119,10 @@ class _Job:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._worker: Worker | None = None
+        self._worker: SandboxWorker | None = None
         self.cancelled = False
 
-    def works_with(self, worker: Worker) -> None:
+    def works_with(self, worker: SandboxWorker) -> None:
         """Set the worker that the job runs in. Raise `SandboxError` if the run was cancelled."""
         with self._lock:
             self._worker = worker

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from haluagent.arithmetic.expressions import evaluate, same, solve
 from haluagent.errors import ToolError
-from haluagent.sandbox.worker.limited import Worker
+from haluagent.sandbox.worker.limited import LimitedWorker
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_any_text_gives_a_value_or_a_tool_error(text: str) -> None:
 
 
 def test_a_call_that_takes_too_long_is_killed_and_the_next_one_works() -> None:
-    worker = Worker("time:sleep", seconds=1.0)
+    worker = LimitedWorker("time:sleep", seconds=1.0)
     with pytest.raises(ToolError, match="takes more than"):
         worker.call(30)
     assert worker.call(0) is None
@@ -192,14 +192,14 @@ def test_a_call_that_takes_too_long_is_killed_and_the_next_one_works() -> None:
 
 
 def test_errors_and_memory_limits_come_back_as_tool_errors() -> None:
-    worker = Worker("builtins:bytearray", seconds=5, memory=2**29)
+    worker = LimitedWorker("builtins:bytearray", seconds=5, memory=2**29)
     with pytest.raises(ToolError, match="memory"):
         worker.call(2**31)
     with pytest.raises(ToolError, match="TypeError"):
         worker.call(None)
     worker.close()
     with pytest.raises(ToolError, match="could not be started"):
-        Worker("no_such_module:f").call(1)
+        LimitedWorker("no_such_module:f").call(1)
 
 
 def test_many_calls_at_once_get_their_own_answers() -> None:

@@ -12,14 +12,14 @@ from urllib.parse import quote
 import pytest
 
 from haluagent.bench.datasets.catalogue import DATASETS
-from haluagent.bench.datasets.fetch import CHECKSUMS, Hosts, Source, fetch, git_blob
+from haluagent.bench.datasets.fetch import CHECKSUMS, FileSource, Hosts, fetch, git_blob
 from haluagent.bench.datasets.loading import load
 from haluagent.errors import ConfigError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-ONE = Source(file="one.jsonl", host="github", repository="some/set", revision=COMMIT, path="data/a&b one.json")
-TWO = Source(file="two.csv", host="github", repository="some/set", revision=COMMIT, path="two.csv")
-HUB = Source(
+ONE = FileSource(file="one.jsonl", host="github", repository="some/set", revision=COMMIT, path="data/a&b one.json")
+TWO = FileSource(file="two.csv", host="github", repository="some/set", revision=COMMIT, path="two.csv")
+HUB = FileSource(
     file="three.parquet", host="huggingface", repository="some/set", revision=COMMIT, path="data/three.parquet"
 )
 CONTENT = "苹果\n".encode() * 50_000
@@ -80,7 +80,7 @@ class Origin(ThreadingHTTPServer):
         base = f"http://127.0.0.1:{self.server_address[1]}"
         return Hosts(raw=f"{base}/raw", api=f"{base}/api", hub=f"{base}/hub")
 
-    def publish(self, source: Source, quoted: str, content: bytes, sha: str | None = None) -> None:
+    def publish(self, source: FileSource, quoted: str, content: bytes, sha: str | None = None) -> None:
         """Put a file on the server, and its hash into the listing of its folder."""
         if source.host == "huggingface":
             self.files[f"/hub/datasets/{source.repository}/resolve/{source.revision}/{quoted}"] = content
@@ -145,7 +145,7 @@ def test_the_hub_states_a_sha256(origin: Origin) -> None:
 
 
 @pytest.mark.parametrize("source", [HUB, TWO], ids=["hub", "github"])
-def test_a_file_that_is_not_there(source: Source, origin: Origin, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there(source: FileSource, origin: Origin, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"answers 404 \(it is not there\): .*or give --data DIR"):
         fetch("set", (source,), origin.hosts)
     assert left(tmp_path) == set()

@@ -16,13 +16,13 @@ from haluagent.bench.report.markdown import paper_table
 from haluagent.bench.report.page import embedded, page
 from haluagent.bench.report.svg import reliability_chart
 from haluagent.bench.report.writing import markdown, table, write
-from haluagent.bench.rows import About, ClaimRow, Row
+from haluagent.bench.rows import ClaimRow, Row, RunInfo
 from haluagent.bench.scoring.cost import cost
 from haluagent.bench.scoring.tool_use import outcome, tool_use
 from haluagent.errors import ConfigError
 from haluagent.types import Detection, Evidence, Label, MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
 
-ABOUT = About(version="9.9", model="tiny")
+ABOUT = RunInfo(version="9.9", model="tiny")
 HOSTILE = '</script><script>document.title="bad"</script><img src=x onerror="document.title=1">'
 USAGE = Usage(calls=2, prompt_tokens=300, cached_tokens=172, generated_tokens=24, seconds=3.0)
 

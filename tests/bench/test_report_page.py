@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from haluagent.bench.report.writing import write
-from haluagent.bench.rows import About, ClaimRow, Row
+from haluagent.bench.rows import ClaimRow, Row, RunInfo
 from haluagent.types import Detection, Evidence, Label, MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
 
 pytestmark = pytest.mark.browser
@@ -85,7 +85,7 @@ def chromium() -> Iterator[Any]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     directory: Path = tmp_path_factory.mktemp("report")
     run = directory / "run.jsonl"
-    about = About(version="1", model=HOSTILE)
+    about = RunInfo(version="1", model=HOSTILE)
     run.write_text("".join(f"{one.model_dump_json()}\n" for one in (about, *rows())), encoding="utf-8")
     return next(path for path in write(run, directory / "page") if path.suffix == ".html").as_uri()
 

@@ -15,10 +15,10 @@ from waiting import until
 
 from haluagent import HaluAgent
 from haluagent.batch.pool import Bounds
-from haluagent.bench.datasets.items import Claim, Item
+from haluagent.bench.datasets.items import Item, LabelledClaim
 from haluagent.bench.methods.registry import METHODS, claim_row
 from haluagent.bench.rows import read
-from haluagent.bench.run import Part, parse_parts, run
+from haluagent.bench.run import DatasetPart, parse_parts, run
 from haluagent.cli.main import app
 from haluagent.errors import ConfigError
 from haluagent.protocols import Message
@@ -70,8 +70,8 @@ def agent(scripted: Callable[..., Any]) -> HaluAgent:
     return HaluAgent(scripted(say), sandbox="none", search="none")
 
 
-def parts(*names: str, limit: int | None = None) -> list[Part]:
-    return [Part(dataset=name, limit=limit) for name in names]
+def parts(*names: str, limit: int | None = None) -> list[DatasetPart]:
+    return [DatasetPart(dataset=name, limit=limit) for name in names]
 
 
 def test_a_run_holds_both_methods_and_sentence_labels(agent: HaluAgent, data: Path, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_claims_are_found_by_their_place(agent: HaluAgent) -> None:
     texts = ["1 + 1 = 2", "1 + 1 = 3", "2 + 2 = 4"]
     item = Item(
         id="1", question="What is it?", response="\n".join(texts), language="en", wrong=True,
-        claims=tuple(Claim(text=text, wrong=None) for text in texts),
+        claims=tuple(LabelledClaim(text=text, wrong=None) for text in texts),
     )  # fmt: skip
     detection = agent.detect(item.question, item.response)
     assert [claim_row(detection, item, number).label for number in range(3)] == [
@@ -192,7 +192,10 @@ def test_sets_that_cannot_be_run(text: str) -> None:
 
 
 def test_sets_with_numbers_of_their_own() -> None:
-    assert parse_parts("wordcnt, date:12", 3) == [Part(dataset="wordcnt", limit=3), Part(dataset="date", limit=12)]
+    assert parse_parts("wordcnt, date:12", 3) == [
+        DatasetPart(dataset="wordcnt", limit=3),
+        DatasetPart(dataset="date", limit=12),
+    ]
 
 
 def test_a_run_that_is_killed_twice_gives_the_same_rows(endpoint: Any, data: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from haluagent import HaluAgent
 from haluagent.bench.report.data import as_json, figures
 from haluagent.bench.rows import read
-from haluagent.bench.run import Part, run
+from haluagent.bench.run import DatasetPart, run
 from haluagent.bench.strip import strip
 
 SECRET = "Elbflorenz"
@@ -29,7 +29,7 @@ def test_no_text_is_left_and_no_figure_changes(scripted: Callable[..., Any], tmp
     model = scripted(lambda messages: f"THOUGHT: {SECRET}\nACTION: calculator(sentence={scripted.checked(messages)})")
     whole, bare = tmp_path / "run.jsonl", tmp_path / "bare" / "run.jsonl.gz"
     agent = HaluAgent(model, sandbox="none", search="none")
-    run([Part(dataset="halueval_qa")], tmp_path, [agent], whole)
+    run([DatasetPart(dataset="halueval_qa")], tmp_path, [agent], whole)
     assert SECRET in whole.read_text()
     assert strip(whole, bare) == 12
     assert SECRET not in gzip.decompress(bare.read_bytes()).decode()

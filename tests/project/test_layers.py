@@ -92,3 +92,25 @@ def test_no_circles() -> None:
 def test_the_root_holds_the_public_face_and_nothing_else() -> None:
     modules = [path.name for path in (ROOT / "haluagent").glob("*.py")]
     assert len(modules) <= 10, modules
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for name, path in files():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name)
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+
+
+def test_the_core_takes_nothing_from_a_tool() -> None:
+    """The agent has the tools from `default_registry`; what it shares with them lives in lower rooms."""
+    core = {"text", "arithmetic", "judging", "tooling", "detection", "agent", "report", "batch", "checks"}
+    taken = {
+        (name, other)
+        for name, imported in graph().items()
+        if name != PUBLIC and room(name) in core
+        for other in imported
+        if other.startswith("haluagent.tools.")
+    }
+    assert taken == set()

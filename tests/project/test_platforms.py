@@ -8,7 +8,7 @@ import pytest
 
 from haluagent.errors import ToolError
 from haluagent.models.engines.llama_cpp import threads
-from haluagent.sandbox.worker.limited import Worker
+from haluagent.sandbox.worker.limited import LimitedWorker
 
 REFUSES = """
 import resource
@@ -34,7 +34,7 @@ def test_cores_are_counted_where_the_system_does_not_say_which_are_ours(monkeypa
 
 
 def test_nothing_runs_without_its_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = Worker("operator:neg")
+    worker = LimitedWorker("operator:neg")
     try:
         assert worker.call(2) == -2
         worker.close()

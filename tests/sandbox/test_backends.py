@@ -24,15 +24,15 @@ from waiting import until
 
 from haluagent.cli.sandbox import app
 from haluagent.errors import ConfigError, SandboxError
-from haluagent.protocols import Execution, Outcome, Sandbox
+from haluagent.protocols import Execution, ExecutionOutcome, Sandbox
 from haluagent.sandbox import owner
 from haluagent.sandbox.bubblewrap.backend import BubblewrapSandbox
 from haluagent.sandbox.docker.backend import DockerSandbox
 from haluagent.sandbox.docker.build import build
 from haluagent.sandbox.docker.engine import DEFAULT_IMAGE, LABEL, connect
-from haluagent.sandbox.limits import MIB, Limits
+from haluagent.sandbox.limits import MIB, SandboxLimits
 from haluagent.sandbox.worker import processes
-from haluagent.sandbox.worker.exchange import Worker
+from haluagent.sandbox.worker.exchange import SandboxWorker
 from haluagent.sandbox.worker.pooled import PooledSandbox
 
 KINDS: dict[str, type[PooledSandbox]] = {"docker": DockerSandbox, "bubblewrap": BubblewrapSandbox}
@@ -41,7 +41,7 @@ BACKENDS = [pytest.param(name, marks=getattr(pytest.mark, name)) for name in KIN
 
 @pytest.fixture(params=BACKENDS, scope="module")
 def sandbox(request: pytest.FixtureRequest) -> Iterator[PooledSandbox]:
-    made = KINDS[request.param](limits=Limits(memory=256 * MIB))
+    made = KINDS[request.param](limits=SandboxLimits(memory=256 * MIB))
     yield made
     made.close()
     assert left(made.name) == 0
@@ -75,7 +75,7 @@ def left(backend: str) -> int:
     return below(os.getpid())
 
 
-def waiting(sandbox: PooledSandbox) -> list[Worker]:
+def waiting(sandbox: PooledSandbox) -> list[SandboxWorker]:
     """The workers that are ready."""
     return list(sandbox._state.pool._ready) if sandbox._state else []
 
@@ -84,7 +84,7 @@ def starting(sandbox: PooledSandbox) -> int:
     return sandbox._state.pool._starting if sandbox._state else 0
 
 
-OUTCOMES: list[tuple[str, Outcome, str]] = [
+OUTCOMES: list[tuple[str, ExecutionOutcome, str]] = [
     ("print('数')", "ok", ""),
     ("def f(:", "syntax_error", "SyntaxError"),
     ("assert 1 + 1 == 3, 'sum'", "exception", "AssertionError: sum"),
@@ -104,7 +104,7 @@ OUTCOMES: list[tuple[str, Outcome, str]] = [
 @pytest.mark.parametrize(
     ("code", "outcome", "error"), cases({repr(item[0])[:30]: item for item in OUTCOMES}, repr("print('数')"))
 )
-def test_outcomes(sandbox: PooledSandbox, code: str, outcome: Outcome, error: str) -> None:
+def test_outcomes(sandbox: PooledSandbox, code: str, outcome: ExecutionOutcome, error: str) -> None:
     result = run(sandbox, code, seconds=1.0 if outcome == "timeout" else 20.0)
     assert result.outcome == outcome and error in result.error
     assert result.backend == sandbox.name

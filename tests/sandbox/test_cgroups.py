@@ -8,10 +8,10 @@ import pytest
 
 from haluagent.sandbox import owner
 from haluagent.sandbox.bubblewrap import cgroups
-from haluagent.sandbox.limits import MIB, Limits
+from haluagent.sandbox.limits import MIB, SandboxLimits
 from haluagent.sandbox.worker import processes
 
-LIMITS = Limits(memory=100 * MIB, disk=4 * MIB, processes=7, cpus=2)
+LIMITS = SandboxLimits(memory=100 * MIB, disk=4 * MIB, processes=7, cpus=2)
 TOTAL = str(140 * MIB)
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from haluagent.cli.sandbox import app
 from haluagent.errors import ConfigError
-from haluagent.protocols import Execution, Outcome
+from haluagent.protocols import Execution, ExecutionOutcome
 from haluagent.sandbox import choose
 from haluagent.sandbox.docker import build as builder
 
@@ -62,7 +62,7 @@ def test_run_a_file(call: CliRunner, monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ("missing_package", 3),
     ],
 )
-def test_exit_codes(call: CliRunner, monkeypatch: pytest.MonkeyPatch, outcome: Outcome, code: int) -> None:
+def test_exit_codes(call: CliRunner, monkeypatch: pytest.MonkeyPatch, outcome: ExecutionOutcome, code: int) -> None:
     told(monkeypatch, outcome=outcome, error="E: what", traceback="Traceback\n  line")
     result = call.invoke(app, ["run", "-"], input="x")
     assert result.exit_code == code

@@ -3,8 +3,8 @@
 import pytest
 
 from haluagent.errors import SandboxError
-from haluagent.protocols import Execution, Outcome
-from haluagent.sandbox.limits import Limits
+from haluagent.protocols import Execution, ExecutionOutcome
+from haluagent.sandbox.limits import SandboxLimits
 from haluagent.sandbox.worker.exchange import execute, exit_reason
 from haluagent.sandbox.worker.streams import STDERR, STDOUT
 
@@ -29,7 +29,7 @@ class Lossy:
 
     def kill(self) -> None: ...
 
-    def ending(self, deadline: float) -> tuple[Outcome, str]:
+    def ending(self, deadline: float) -> tuple[ExecutionOutcome, str]:
         return exit_reason(0)
 
     def discard(self) -> None: ...
@@ -40,7 +40,7 @@ WHOLE = 3 * NONCE + len(PRINTED) + len(REPORT)
 
 
 def run(kept: int, stderr: bool = True) -> Execution:
-    return execute(Lossy(kept, stderr), "print(90)", 5.0, Limits(), {})
+    return execute(Lossy(kept, stderr), "print(90)", 5.0, SandboxLimits(), {})
 
 
 def test_nothing_is_lost() -> None:

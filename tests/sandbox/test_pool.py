@@ -8,7 +8,7 @@ import pytest
 from waiting import until
 
 from haluagent.errors import SandboxError
-from haluagent.protocols import Outcome
+from haluagent.protocols import ExecutionOutcome
 from haluagent.sandbox.worker.pool import Pool
 
 
@@ -25,7 +25,7 @@ class Fake:
     def kill(self) -> None:
         self.killed = True
 
-    def ending(self, deadline: float) -> tuple[Outcome, str]:
+    def ending(self, deadline: float) -> tuple[ExecutionOutcome, str]:
         return "killed", ""
 
     def discard(self) -> None:

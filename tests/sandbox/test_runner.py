@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from haluagent.errors import SandboxError
-from haluagent.protocols import Execution, Outcome
-from haluagent.sandbox.limits import MIB, Limits
+from haluagent.protocols import Execution, ExecutionOutcome
+from haluagent.sandbox.limits import MIB, SandboxLimits
 from haluagent.sandbox.worker.exchange import clip, command, execute, exit_reason, wait_until_ready
 
 Run = Callable[..., Execution]
@@ -49,7 +49,7 @@ class Pipes:
     def kill(self) -> None:
         self.process.kill()
 
-    def ending(self, deadline: float) -> tuple[Outcome, str]:
+    def ending(self, deadline: float) -> tuple[ExecutionOutcome, str]:
         try:
             status = self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -80,10 +80,10 @@ def worker() -> Iterator[Callable[[list[str]], Pipes]]:
 
 @pytest.fixture
 def run(worker: Callable[[list[str]], Pipes]) -> Run:
-    def run_one(code: str, *, seconds: float = 20.0, limits: Limits | None = None) -> Execution:
+    def run_one(code: str, *, seconds: float = 20.0, limits: SandboxLimits | None = None) -> Execution:
         started = worker(command(sys.executable))
         wait_until_ready(started)
-        return execute(started, code, seconds, limits or Limits(), {})
+        return execute(started, code, seconds, limits or SandboxLimits(), {})
 
     return run_one
 
@@ -95,7 +95,7 @@ def test_a_program_that_runs_to_its_end(run: Run) -> None:
     assert result.seconds > 0
 
 
-OUTCOMES: list[tuple[str, Outcome, str, int | None]] = [
+OUTCOMES: list[tuple[str, ExecutionOutcome, str, int | None]] = [
     ("x = 1\nassert x == 2, 'no'", "exception", "AssertionError: no", 2),
     ("def f():\n    return 1 / 0\n\nf()", "exception", "ZeroDivisionError: division by zero", 2),
     ("import json\njson.loads('[')", "exception", "json.decoder.JSONDecodeError: Expecting value: line 1 column 2 (char 1)", 2),
@@ -132,7 +132,7 @@ OUTCOMES: list[tuple[str, Outcome, str, int | None]] = [
 
 
 @pytest.mark.parametrize(("code", "outcome", "error", "line"), OUTCOMES, ids=[repr(item[0])[:40] for item in OUTCOMES])
-def test_outcomes(run: Run, code: str, outcome: Outcome, error: str, line: int | None) -> None:
+def test_outcomes(run: Run, code: str, outcome: ExecutionOutcome, error: str, line: int | None) -> None:
     result = run(code)
     assert result.outcome == outcome
     assert result.line == line
@@ -213,7 +213,7 @@ raise KeyError("seen")
 
 def test_a_program_out_of_memory_is_still_reported(run: Run) -> None:
     result = run(
-        "kept = []\nwhile True:\n    kept.append('x' * 1000 + str(len(kept)))", limits=Limits(memory=128 * MIB)
+        "kept = []\nwhile True:\n    kept.append('x' * 1000 + str(len(kept)))", limits=SandboxLimits(memory=128 * MIB)
     )
     assert (result.outcome, result.error, result.line) == ("memory", "MemoryError", 3)
 
@@ -318,7 +318,7 @@ def test_a_worker_that_died_is_an_error_of_the_sandbox(worker: Callable[[list[st
     started.process.kill()
     started.process.wait()
     with pytest.raises(SandboxError):
-        execute(started, "print(1)", 5.0, Limits(), {})
+        execute(started, "print(1)", 5.0, SandboxLimits(), {})
 
 
 def test_a_runner_ends_with_who_started_it(worker: Callable[[list[str]], Pipes]) -> None:

@@ -19,7 +19,7 @@ from haluagent.search.documents.document import Document
 from haluagent.search.documents.reading import read
 from haluagent.search.index.local import LocalIndex
 from haluagent.search.index.place import default_path, exists
-from haluagent.search.index.update import Change
+from haluagent.search.index.update import FileChange
 
 CURIE = "# Marie Curie\n\nMarie Curie was born in Warsaw in 1867. She won the Nobel Prize in physics in 1903.\n"
 BEIJING = "北京是中华人民共和国的首都。2008年8月8日，北京举办了奥林匹克运动会。"
@@ -56,8 +56,8 @@ def titles(index: LocalIndex, query: str, count: int = 5) -> list[str]:
     return [result.title for result in find(index, query, count)]
 
 
-def added(index: LocalIndex, *paths: Path, field: str | None = None) -> list[Change]:
-    changes: list[Change] = []
+def added(index: LocalIndex, *paths: Path, field: str | None = None) -> list[FileChange]:
+    changes: list[FileChange] = []
     index.add(paths, field=field, report=changes.append)
     return changes
 
@@ -195,7 +195,7 @@ def test_what_is_not_new_is_left_alone(index: LocalIndex, folder: Path) -> None:
     (folder / "curie.md").touch()
     assert added(index, folder, folder / "curie.md") == []
     (folder / "curie.md").write_text("Pierre Curie was born in Paris.")
-    assert added(index, folder) == [Change("replaced", folder / "curie.md", 1)]
+    assert added(index, folder) == [FileChange("replaced", folder / "curie.md", 1)]
     assert titles(index, "Warsaw") == [] and titles(index, "Pierre") == ["curie"]
 
 
@@ -207,7 +207,7 @@ def test_a_change_within_the_same_moment_is_seen(index: LocalIndex, folder: Path
     added(index, folder)
     path.write_text("zebra")
     os.utime(path, ns=times)
-    assert added(index, folder) == [Change("replaced", path, 1)]
+    assert added(index, folder) == [FileChange("replaced", path, 1)]
 
 
 def test_what_is_gone_is_removed_with_its_folder(index: LocalIndex, folder: Path, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_what_is_gone_is_removed_with_its_folder(index: LocalIndex, folder: Path
     added(index, folder, other)
     (folder / "curie.md").unlink()
     other.unlink()
-    assert added(index, folder) == [Change("removed", folder / "curie.md")]
+    assert added(index, folder) == [FileChange("removed", folder / "curie.md")]
     assert titles(index, "Curie") == [] and titles(index, "tiger") == ["documents"]
     with pytest.raises(ConfigError, match="does not exist: `haluagent index remove`"):
         index.add([other])
@@ -228,7 +228,7 @@ def test_what_can_no_longer_be_read_is_forgotten(index: LocalIndex, folder: Path
     path.write_bytes(b"\0\1\2")
     first, second = added(index, folder)
     assert first[:2] == ("failed", path) and "no text in UTF-8" in first.problem
-    assert second == Change("removed", path)
+    assert second == FileChange("removed", path)
     assert titles(index, "Curie") == []
 
 
@@ -260,7 +260,7 @@ def test_broken_files_do_not_stop_the_others(index: LocalIndex, folder: Path) ->
     }
     assert sum(change.number for change in changes if change.kind == "left_out") == 7 == index.stats().left_out
     [failed, left_out] = added(index, folder)
-    assert failed.path.name == "a.pdf" and left_out == Change(
+    assert failed.path.name == "a.pdf" and left_out == FileChange(
         "left_out", folder / "b.jsonl", 7, "7 parts had been left out when it was added"
     )
 
@@ -273,14 +273,14 @@ def test_rows_that_turn_out_to_be_none_leave_nothing(index: LocalIndex, tmp_path
     changes = added(index, path)
     assert [change.kind for change in changes] == ["removed", "failed"]
     assert titles(index, "tiger") == [] and index.stats().files == 0
-    assert added(index, path, field="answer") == [Change("added", path, 2)]
+    assert added(index, path, field="answer") == [FileChange("added", path, 2)]
     assert titles(index, "lions", 1) == ["rows.jsonl, line 1"]
 
 
 def test_paths_are_taken_out(index: LocalIndex, folder: Path) -> None:
     added(index, folder)
     (folder / "curie.md").unlink()
-    removed: list[Change] = []
+    removed: list[FileChange] = []
     assert index.remove([folder / "curie.md", folder / "zh"], report=removed.append) == 3
     assert {change.path for change in removed} == {folder / "curie.md", *(folder / "zh").iterdir()}
     assert index.stats().passages == 0 and find(index, "Curie 北京 上海") == []
@@ -304,11 +304,11 @@ def test_any_file_name_will_do(index: LocalIndex, tmp_path: Path) -> None:
     folder.mkdir()
     path = Path(os.fsdecode(os.fsencode(folder) + b"/\xff\xfe.txt"))
     path.write_text("tiger")
-    assert added(index, folder) == [Change("added", path, 1)]
+    assert added(index, folder) == [FileChange("added", path, 1)]
     [result] = find(index, "tiger")
     assert result.url.endswith("/a%20b%2520%23%3F%0A/%FF%FE.txt") and result.model_dump_json()
     path.unlink()
-    assert added(index, folder) == [Change("removed", path)]
+    assert added(index, folder) == [FileChange("removed", path)]
 
 
 def test_stats(index: LocalIndex, folder: Path) -> None:

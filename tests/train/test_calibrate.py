@@ -14,14 +14,14 @@ from typer.testing import CliRunner
 
 from haluagent.batch.journal import read_lines as read
 from haluagent.cli.main import app
-from haluagent.corpora.pairs import Pair
+from haluagent.corpora.pairs import LabelledPair
 from haluagent.errors import ConfigError
 from haluagent.judging.probabilities import AGREEMENT_TURNS
 from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration, Wording
 from haluagent.protocols import Message
 from haluagent.train.calibration import calibrate
 from haluagent.train.calibration.curve_report import report
-from haluagent.train.calibration.curves import Curve, fitted, mention, present
+from haluagent.train.calibration.curves import FittedCurve, fitted, mention, present
 from haluagent.train.calibration.fit import calibration_error, log_loss, logistic, sigmoid
 from haluagent.types import Language
 
@@ -35,7 +35,7 @@ def row(use: str, odds: float, wrong: bool, number: int = 0, **more: Any) -> dic
     return plain | more
 
 
-def simulated(use: str, curve: Curve, count: int, seed: int) -> list[dict[str, Any]]:
+def simulated(use: str, curve: FittedCurve, count: int, seed: int) -> list[dict[str, Any]]:
     """Judgements whose labels are drawn from the curve."""
     chance = random.Random(seed)
     rows = []
@@ -52,13 +52,13 @@ def simulated(use: str, curve: Curve, count: int, seed: int) -> list[dict[str, A
 @pytest.mark.parametrize(
     ("use", "curve"),
     [
-        ("answer", Curve(0.2, 9.0, agreement=4.0)),
-        ("answer", Curve(-0.1, 6.0, agreement=2.0)),
-        ("statement", Curve(-0.3, 5.0, familiar=1.5)),
-        ("consistency", Curve(0.4, 3.0)),
+        ("answer", FittedCurve(0.2, 9.0, agreement=4.0)),
+        ("answer", FittedCurve(-0.1, 6.0, agreement=2.0)),
+        ("statement", FittedCurve(-0.3, 5.0, familiar=1.5)),
+        ("consistency", FittedCurve(0.4, 3.0)),
     ],
 )
-def test_the_curve_that_made_the_labels_is_found(use: str, curve: Curve) -> None:
+def test_the_curve_that_made_the_labels_is_found(use: str, curve: FittedCurve) -> None:
     found = fitted(simulated(use, curve, 4000, seed=1), use)
     assert found is not None
     assert found.lean == pytest.approx(curve.lean, abs=0.05)
@@ -68,13 +68,13 @@ def test_the_curve_that_made_the_labels_is_found(use: str, curve: Curve) -> None
 
 
 def test_a_term_that_speaks_against_is_left_out() -> None:
-    rows = simulated("statement", Curve(0.0, 5.0, familiar=-3.0), 2000, seed=2)
+    rows = simulated("statement", FittedCurve(0.0, 5.0, familiar=-3.0), 2000, seed=2)
     found = fitted(rows, "statement")
     assert found is not None and found.familiar == 0 and found.slope > 0
 
 
 def test_no_curve_without_both_labels_or_the_right_way_round() -> None:
-    rows = simulated("answer", Curve(0.0, 9.0), 200, seed=3)
+    rows = simulated("answer", FittedCurve(0.0, 9.0), 200, seed=3)
     assert fitted([one | {"wrong": True} for one in rows], "answer") is None
     assert fitted(rows[:4], "answer") is None
     assert fitted([one | {"wrong": not one["wrong"]} for one in rows], "answer") is None
@@ -153,7 +153,7 @@ def test_the_present_curve_is_that_of_the_tool(use: Wording, language: Language,
 
 
 def test_a_report_compares_curves_on_pairs_they_were_not_fitted_to() -> None:
-    rows = simulated("answer", Curve(0.5, 10.0, agreement=3.0), 400, seed=4)
+    rows = simulated("answer", FittedCurve(0.5, 10.0, agreement=3.0), 400, seed=4)
     text = report(rows)
     cells = next(line for line in text.splitlines() if line.startswith("| answer | en | 400")).split(" | ")
     loss, loss_now = float(cells[7]), float(cells[8])
@@ -171,7 +171,7 @@ def printed(text: str) -> Calibration:
 
 @pytest.mark.parametrize("before", [EMBEDDED, IDENTITY])
 def test_the_printed_constants_are_those_of_a_card(before: Calibration) -> None:
-    rows = simulated("answer", Curve(0.5, 10.0, agreement=3.0), 400, seed=5)
+    rows = simulated("answer", FittedCurve(0.5, 10.0, agreement=3.0), 400, seed=5)
     found = printed(report(rows, before))
     curve = found.curve("answer", "en")
     assert (curve.lean, curve.slope, curve.familiar) == (pytest.approx(0.5, abs=0.1), pytest.approx(10, rel=0.3), 0)
@@ -225,7 +225,7 @@ def test_decisions_are_those_of_the_tools() -> None:
 # The run ---------------------------------------------------------------------------------------------------------
 
 
-def pairs(count: int) -> list[Pair]:
+def pairs(count: int) -> list[LabelledPair]:
     found = []
     for number in range(count):
         name, other = NAMES[number % 10], NAMES[(number + 1) % 10]
@@ -235,14 +235,18 @@ def pairs(count: int) -> list[Pair]:
             claim = f"Tower {number} stands in {other if wrong else name}."
             end = "wrong" if wrong else "right"
             common: Any = plain | {"kind": "k", "wrong": wrong}
-            found.append(Pair(id=f"{number}:a:{end}", use="answer", claim=claim, reference=text, **common))
+            found.append(LabelledPair(id=f"{number}:a:{end}", use="answer", claim=claim, reference=text, **common))
             before = "There are towers."
             found.append(
-                Pair(id=f"{number}:s:{end}", use="statement", claim=claim, reference=text, before=before, **common)
+                LabelledPair(
+                    id=f"{number}:s:{end}", use="statement", claim=claim, reference=text, before=before, **common
+                )
             )
-            found.append(Pair(id=f"{number}:c:{end}", use="consistency", claim=claim, before=text, **common))
+            found.append(LabelledPair(id=f"{number}:c:{end}", use="consistency", claim=claim, before=text, **common))
             found.append(
-                Pair(id=f"{number}:n:{end}", use="search", claim=claim, reference="It is about towers.", **common)
+                LabelledPair(
+                    id=f"{number}:n:{end}", use="search", claim=claim, reference="It is about towers.", **common
+                )
             )
     return found
 
@@ -317,8 +321,10 @@ def test_a_model_with_an_adapter_is_judged_as_it_is_in_a_detection(scripted: Any
     """Its calibration reaches the tools; a response of one sentence is not completed, one of several is."""
     plain = {"group": "p", "language": "en", "half": 0, "question": "Where is it?", "kind": "k", "wrong": False}
     text, claim = "The tower stands in Faro.", "It stands in Faro."
-    one = Pair(id="one", use="answer", claim=claim, reference=text, **plain)
-    several = Pair(id="several", use="statement", claim=claim, reference=text, before="There are towers.", **plain)
+    one = LabelledPair(id="one", use="answer", claim=claim, reference=text, **plain)
+    several = LabelledPair(
+        id="several", use="statement", claim=claim, reference=text, before="There are towers.", **plain
+    )
     claims: dict[bool, list[str]] = {}
     for taught in (False, True):
         model = scripted(choose=truthful, free="Faro is where it stands.")
@@ -404,4 +410,4 @@ def test_what_is_missing_is_said(command: Any, arguments: list[str], message: st
 
 def test_the_agreement_turns_where_the_tool_says() -> None:
     one = row("answer", 0.0, False, agreement=AGREEMENT_TURNS)
-    assert Curve(0.0, 5.0, agreement=3.0).probability(one) == 0.5
+    assert FittedCurve(0.0, 5.0, agreement=3.0).probability(one) == 0.5

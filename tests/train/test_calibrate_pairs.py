@@ -9,7 +9,7 @@ import pytest
 
 from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.claims import premise
-from haluagent.corpora.pairs import USES, Pair, make, short
+from haluagent.corpora.pairs import USES, LabelledPair, make, short
 from haluagent.corpora.passages import Asked, Passage, Search, roles
 from haluagent.corpora.perturbations import asks, names, replace_name, replace_number, shortened, statement
 from haluagent.errors import ConfigError
@@ -267,4 +267,4 @@ def test_a_premise_is_no_question() -> None:
 
 def test_pairs_are_plain_records() -> None:
     fields = {"id", "group", "language", "use", "kind", "question", "claim", "wrong", "half", "reference", "before"}
-    assert set(Pair.model_fields) == fields
+    assert set(LabelledPair.model_fields) == fields

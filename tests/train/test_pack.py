@@ -1,10 +1,10 @@
 """Rows of examples: trees of tokens, with what they have in common once."""
 
-from haluagent.train.examples import Example
-from haluagent.train.pack import ROOT, Row, pack
+from haluagent.train.examples import TrainingExample
+from haluagent.train.pack import ROOT, PackedRow, pack
 
 
-def ancestors(row: Row, place: int) -> list[int]:
+def ancestors(row: PackedRow, place: int) -> list[int]:
     """The tokens up to a place, the first one first."""
     found = []
     while place != ROOT:
@@ -14,7 +14,9 @@ def ancestors(row: Row, place: int) -> list[int]:
 
 
 def test_common_tokens_stand_once() -> None:
-    (row,) = pack([Example((1, 2, 3, 4, 5), 2), Example((1, 2, 3, 6, 7), 2), Example((1, 9, 8), 1)], 100)
+    (row,) = pack(
+        [TrainingExample((1, 2, 3, 4, 5), 2), TrainingExample((1, 2, 3, 6, 7), 2), TrainingExample((1, 9, 8), 1)], 100
+    )
     assert row.ids == [1, 2, 3, 4, 6, 9]  # a sequence's last token is said, never read
     assert row.parents == [ROOT, 0, 1, 2, 2, 0]
     assert row.depths == [0, 1, 2, 3, 3, 1]
@@ -22,10 +24,10 @@ def test_common_tokens_stand_once() -> None:
 
 def test_each_target_has_its_own_sequence_before_it() -> None:
     examples = [
-        Example((1, 2, 3, 4, 5), 2),
-        Example((1, 2, 3, 6, 7), 2, 3.0),
-        Example((1, 2, 3, 4, 5), 1),
-        Example((9, 1), 1),
+        TrainingExample((1, 2, 3, 4, 5), 2),
+        TrainingExample((1, 2, 3, 6, 7), 2, 3.0),
+        TrainingExample((1, 2, 3, 4, 5), 1),
+        TrainingExample((9, 1), 1),
     ]
     (row,) = pack(examples, 100)
     learned = [
@@ -44,10 +46,10 @@ def test_each_target_has_its_own_sequence_before_it() -> None:
 
 def test_a_row_is_filled_in_order_and_never_above_its_size() -> None:
     examples = [
-        Example((1, 2, 3, 4, 0), 1),
-        Example((1, 2, 3, 5, 0), 1),
-        Example((6, 7, 0), 1),
-        Example((1, 2, 3, 4, 9), 1),
+        TrainingExample((1, 2, 3, 4, 0), 1),
+        TrainingExample((1, 2, 3, 5, 0), 1),
+        TrainingExample((6, 7, 0), 1),
+        TrainingExample((1, 2, 3, 4, 9), 1),
     ]
     rows = pack(examples, 5)
     assert [row.ids for row in rows] == [[1, 2, 3, 4, 5], [6, 7], [1, 2, 3, 4]]
@@ -55,8 +57,8 @@ def test_a_row_is_filled_in_order_and_never_above_its_size() -> None:
 
 
 def test_how_many_tokens_a_sequence_would_add() -> None:
-    row = Row()
-    row.add(Example((1, 2, 3, 0), 1))
+    row = PackedRow()
+    row.add(TrainingExample((1, 2, 3, 0), 1))
     assert row.new_tokens((1, 2, 3)) == 0
     assert row.new_tokens((1, 2, 4, 3)) == 2
     assert row.new_tokens((2, 3)) == 2  # in the row, but not at its beginning

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from haluagent.train.examples import Example
-from haluagent.train.pack import Row
+from haluagent.train.examples import TrainingExample
+from haluagent.train.pack import PackedRow
 from haluagent.train.preferences import pairs
 from haluagent.train.trajectories import records
 from haluagent.train.trajectories.records import Trajectory
@@ -54,10 +54,10 @@ def test_what_cannot_be_compared_makes_no_pair(other: Trajectory) -> None:
 
 
 def test_a_reply_of_its_own_in_a_tree() -> None:
-    row = Row()
-    first = row.add_apart(Example((1, 2, 3, 4, 5), 2))
-    again = row.add_apart(Example((1, 2, 3, 4, 6), 2))
-    then = row.add_apart(Example((1, 2, 3, 4, 5, 7, 8), 1))
+    row = PackedRow()
+    first = row.add_apart(TrainingExample((1, 2, 3, 4, 5), 2))
+    again = row.add_apart(TrainingExample((1, 2, 3, 4, 6), 2))
+    then = row.add_apart(TrainingExample((1, 2, 3, 4, 5, 7, 8), 1))
     assert row.ids == [1, 2, 3, 4, 5, 3, 4, 6, 7, 8]
     assert (first, again, then) == ([3, 4], [6, 7], [9])
     for said in (first, again, then):

@@ -12,7 +12,7 @@ from haluagent.cli.train import app
 from haluagent.errors import ConfigError
 from haluagent.train.base import require_extra
 from haluagent.train.course import remember
-from haluagent.train.curve import Curve, average
+from haluagent.train.curve import LossCurve, average
 from haluagent.train.settings import PRESETS, settings
 
 
@@ -37,10 +37,10 @@ def test_a_directory_holds_one_training(tmp_path: Path) -> None:
 
 
 def test_a_continued_curve_drops_the_steps_that_are_made_again(tmp_path: Path) -> None:
-    first = Curve(tmp_path, 0)
+    first = LossCurve(tmp_path, 0)
     for step in (1, 2, 3):
         first.add(step, 3.0 / step, 1e-4, 100 * step)
-    second = Curve(tmp_path, 2)
+    second = LossCurve(tmp_path, 2)
     second.add(3, 0.5, 1e-4, 50)
     second.draw()
     rows = [json.loads(line) for line in (tmp_path / "loss.jsonl").read_text().splitlines()]

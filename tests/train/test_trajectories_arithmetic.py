@@ -6,11 +6,11 @@ from fractions import Fraction
 from haluagent.arithmetic.equations import find_equations
 from haluagent.train.trajectories import arithmetic
 
-PEAS = arithmetic.Problem(
+PEAS = arithmetic.WordProblem(
     "ape210k_valid:1", "zh", "一袋豌豆重3.5千克，每千克8元，买4袋，要付多少元？", "3.5*8*4", Fraction(112)
 )
 PINS = "A box holds 1,200 pins. Ann buys 7 boxes, how many pins has she?"
-BOXES = arithmetic.Problem("gsm8k_train:1", "en", PINS, "1200*7", Fraction(8400))
+BOXES = arithmetic.WordProblem("gsm8k_train:1", "en", PINS, "1200*7", Fraction(8400))
 
 
 def test_an_introduction_says_what_the_question_gives_and_never_what_it_asks() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from haluagent.train.trajectories.filter import failing, keep
-from haluagent.train.trajectories.records import Call, Said, Trajectory
+from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory
 from haluagent.train.trajectories.stats import shortcuts, table
 
 
-def call(text: str, reply: str = "A", *, learn: bool = True) -> Call:
-    return Call(prompt="match", messages=(Said(role="user", content=text),), reply=reply, learn=learn)
+def call(text: str, reply: str = "A", *, learn: bool = True) -> ModelCall:
+    return ModelCall(prompt="match", messages=(RecordedMessage(role="user", content=text),), reply=reply, learn=learn)
 
 
 def made(name: str, gold: bool | None = False, **changes: Any) -> Trajectory:

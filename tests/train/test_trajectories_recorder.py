@@ -10,7 +10,7 @@ from haluagent.prompts import conversation, remembering
 from haluagent.protocols import Message
 from haluagent.train.trajectories.hints import Hinted
 from haluagent.train.trajectories.recorder import Recorder, target
-from haluagent.train.trajectories.records import Item
+from haluagent.train.trajectories.records import TrajectoryItem
 from haluagent.types import Language
 
 CLAIM: dict[str, Any] = {"question": "How high?", "claim": "It is 3 m high.", "turned": False}
@@ -93,7 +93,7 @@ def test_only_the_turns_of_the_agent_get_the_temperature(scripted: Any) -> None:
 def test_a_hint_is_sent_to_the_agent_and_not_recorded(
     scripted: Any, language: Language, gold: bool | None, said: str
 ) -> None:
-    item = Item(
+    item = TrajectoryItem(
         id="i", group="g", source="own", kind="knowledge", language=language, question="q", response="r", gold=gold,
         gold_labels=("supported", "contradicted"),
     )  # fmt: skip

@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 
 from haluagent.errors import ConfigError
-from haluagent.train.trajectories.records import Call, Change, Said, Trajectory, branches, line, read, write
+from haluagent.train.trajectories.records import (
+    Alteration,
+    ModelCall,
+    RecordedMessage,
+    Trajectory,
+    branches,
+    line,
+    read,
+    write,
+)
 
-ASKED = (Said(role="user", content="Check S1"),)
+ASKED = (RecordedMessage(role="user", content="Check S1"),)
 TRAJECTORY = Trajectory(
     id="set:1:right",
     group="set:1",
@@ -21,15 +30,15 @@ TRAJECTORY = Trajectory(
     reference="高三米。",
     gold=True,
     gold_labels=("contradicted",),
-    change=Change(kind="number", before="三", after="五"),
+    change=Alteration(kind="number", before="三", after="五"),
     teacher="gold",
     verdict=True,
     labels=("contradicted",),
     calls=(
-        Call(prompt="agent", sentence=1, messages=ASKED, reply="行为：…"),
-        Call(prompt="match", messages=ASKED, reply="B", choices=("A", "B"), learn=False),
-        Call(prompt="agent", sentence=2, messages=ASKED, reply="one"),
-        Call(prompt="agent", sentence=1, messages=ASKED, reply="two"),
+        ModelCall(prompt="agent", sentence=1, messages=ASKED, reply="行为：…"),
+        ModelCall(prompt="match", messages=ASKED, reply="B", choices=("A", "B"), learn=False),
+        ModelCall(prompt="agent", sentence=2, messages=ASKED, reply="one"),
+        ModelCall(prompt="agent", sentence=1, messages=ASKED, reply="two"),
     ),
 )
 

@@ -20,7 +20,7 @@ Kind = Literal["run", "assert", "value", "shown", "printed", "either", "raises"]
 
 
 @dataclass(frozen=True)
-class Example:
+class CallExample:
     """`source` is an expression, and `wanted` what is said of it: the value it has (`value`; `either`: or prints), the way
     it is shown (`shown`), what it prints (`printed`), or the exception that it raises (`raises`). Or it is a statement:
     an `assert`, or a step towards the next examples that says nothing (`run`). `span` is its place in the text it was
@@ -88,10 +88,10 @@ _OPERATOR_BEFORE = re.compile(r"(?:[-+*/%<=!&|^~@\[]|\b(?:not|in|is|or|lambda|de
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+$")
 
 
-def calls(text: str, names: Collection[str], known: Collection[str] = ()) -> list[Example]:
+def calls(text: str, names: Collection[str], known: Collection[str] = ()) -> list[CallExample]:
     """Return what a text says of calls of the functions in `names`, whose arguments use no other names than those,
     `known` ones and built-in ones. Expected values are Python literals."""
-    found: dict[str, Example] = {}
+    found: dict[str, CallExample] = {}
     if names:
         every = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         for match in islice(re.finditer(rf"(?<![\w.])(?:{every})\(", text), MAX_CALLS):
@@ -101,13 +101,13 @@ def calls(text: str, names: Collection[str], known: Collection[str] = ()) -> lis
     return _of_one_kind(list(found.values()))
 
 
-def _of_one_kind(examples: list[Example]) -> list[Example]:
+def _of_one_kind(examples: list[CallExample]) -> list[CallExample]:
     """Leave out formulas where the values are of different types: they may be steps of a definition."""
     types = {type(ast.literal_eval(example.wanted)) for example in examples if example.kind in ("value", "either")}
     return [example for example in examples if not example.formula] if len(types) > 1 else examples
 
 
-def _assertion(text: str, at: int, known: Collection[str]) -> Example | None:
+def _assertion(text: str, at: int, known: Collection[str]) -> CallExample | None:
     """Return the `assert` on whose line a call stands, where it compares something else than the call with a
     literal."""
     start = text.rfind("\n", 0, at) + 1
@@ -121,7 +121,7 @@ def _assertion(text: str, at: int, known: Collection[str]) -> Example | None:
         return None
     if len(body) != 1 or not isinstance(body[0], ast.Assert) or unknown_names(body[0], known):
         return None
-    return Example("assert", ast.unparse(body[0]), "", (start + found.start(), start + found.end()))
+    return CallExample("assert", ast.unparse(body[0]), "", (start + found.start(), start + found.end()))
 
 
 def called(text: str) -> list[tuple[str, ast.Call]]:
@@ -140,7 +140,7 @@ def _line(text: str, start: int) -> str:
     return text[start : start + MAX_CALL].partition("\n")[0]
 
 
-def _at(text: str, start: int, known: Collection[str]) -> Example | None:
+def _at(text: str, start: int, known: Collection[str]) -> CallExample | None:
     end = balanced(text, text.index("(", start))
     if end is None or not is_call(source := text[start:end], known):
         return None
@@ -155,9 +155,9 @@ def _at(text: str, start: int, known: Collection[str]) -> Example | None:
     rest = _line(text, end)
     line_end = end + len(rest)
     if raised := _RAISES.match(text, end, line_end):
-        return Example("raises", source, raised["name"], (start, raised.end()))
+        return CallExample("raises", source, raised["name"], (start, raised.end()))
     if assertion and re.match(r"[ \t]*\)?[ \t]*(?:$|[,#])", rest):
-        return Example("value", f"bool({source})", str(not assertion[1]), (start, end))
+        return CallExample("value", f"bool({source})", str(not assertion[1]), (start, end))
     if assertion and assertion[1]:
         return None
     # Its value may stand on more lines than one.
@@ -171,7 +171,7 @@ def _at(text: str, start: int, known: Collection[str]) -> Example | None:
         if wanted and (sure or not doubtful):
             either = printed or pattern in (_PRINTS, _COMMENT)
             formula = connected[0].strip(" \t`") == "="
-            return Example("either" if either else "value", source, repr(wanted[0]), (start, wanted[1]), formula)
+            return CallExample("either" if either else "value", source, repr(wanted[0]), (start, wanted[1]), formula)
     return None
 
 

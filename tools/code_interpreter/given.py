@@ -7,15 +7,23 @@ import typing
 from collections.abc import Iterator, Sequence
 
 from haluagent.text.code_blocks import find
-from haluagent.tools.code_interpreter.parts import IMPORTS, CodeLine, Function, Part, is_stub, make_part, names_bound
+from haluagent.tools.code_interpreter.parts import (
+    IMPORTS,
+    CodeLine,
+    CodePart,
+    Function,
+    is_stub,
+    make_part,
+    names_bound,
+)
 
 
-def context_parts(question: str) -> list[Part]:
+def context_parts(question: str) -> list[CodePart]:
     """Return the Python of the question, for what a response leaves out because it stands there already."""
     return [make_part(block, own=False) for block in find(question) if block.python]
 
 
-def completed(excerpt: Part, given: Sequence[Part]) -> Part | None:
+def completed(excerpt: CodePart, given: Sequence[CodePart]) -> CodePart | None:
     """Return the last function of the question with an excerpt as its body, where the question leaves that open."""
     for part in reversed(given):
         last = part.tree.body[-1] if part.tree.body else None
@@ -23,13 +31,13 @@ def completed(excerpt: Part, given: Sequence[Part]) -> Part | None:
         if open_end:
             indent = " " * (last.body[0].col_offset if isinstance(last, Function) else 4)
             body = tuple(CodeLine(indent + line.text if line.text else "", line.span) for line in excerpt.lines)
-            whole = Part((*part.lines, *body), excerpt.block)
+            whole = CodePart((*part.lines, *body), excerpt.block)
             if whole.tree.body:
                 return whole
     return None
 
 
-def needed(parts: Sequence[Part], given: Sequence[Part]) -> Part | None:
+def needed(parts: Sequence[CodePart], given: Sequence[CodePart]) -> CodePart | None:
     """Return the imports, classes and functions of the question that `parts` use and do not have themselves, and its
     classes, which its examples may use."""
     here = set().union(set(dir(builtins)), *(part.bound for part in parts))
@@ -47,10 +55,10 @@ def needed(parts: Sequence[Part], given: Sequence[Part]) -> Part | None:
     ]
     missing = wanted - here - {name for node in taken for name in _names(node)}
     lines = [*_typing(missing, parts, given), *lines]
-    return Part(tuple(lines)) if lines else None
+    return CodePart(tuple(lines)) if lines else None
 
 
-def _typing(missing: set[str], parts: Sequence[Part], given: Sequence[Part]) -> list[CodeLine]:
+def _typing(missing: set[str], parts: Sequence[CodePart], given: Sequence[CodePart]) -> list[CodeLine]:
     """Return an import of List and the like, where the question writes them without one, or is about `class Solution`,
     which is run where they are there."""
     usual = set().union(*(part.used for part in given))

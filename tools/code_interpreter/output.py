@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from haluagent.text.code_blocks import CodeBlock
 from haluagent.tools.code_interpreter.examples import literal_at
-from haluagent.tools.code_interpreter.parts import Part
+from haluagent.tools.code_interpreter.parts import CodePart
 from haluagent.tools.code_interpreter.program import is_main_guard
 from haluagent.types import Span
 
@@ -38,21 +38,21 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedOutput:
     """`text` is said to be the output of a statement, or of a whole part where `statement` is None. `decides` is whether
     another output shows that this is wrong; where it is False only an equal one says something."""
 
     text: str
     span: Span
-    part: Part
+    part: CodePart
     statement: ast.stmt | None
     decides: bool
 
 
-def stated_outputs(response: str, blocks: Sequence[CodeBlock], program: Sequence[Part]) -> list[Stated]:
+def stated_outputs(response: str, blocks: Sequence[CodeBlock], program: Sequence[CodePart]) -> list[StatedOutput]:
     """Return what comments on `print` calls, the block after the code, or the sentence after it say of the output."""
     varies = any(_VARIES.search(part.code) for part in program)
-    found: list[Stated] = []
+    found: list[StatedOutput] = []
     for part in program:
         if part.block is None or not part.used & {"print", "stdout"}:
             continue
@@ -60,10 +60,10 @@ def stated_outputs(response: str, blocks: Sequence[CodeBlock], program: Sequence
         after = _after(response, blocks, part)
         if after:
             found.append(after)
-    return [Stated(one.text, one.span, one.part, one.statement, one.decides and not varies) for one in found]
+    return [StatedOutput(one.text, one.span, one.part, one.statement, one.decides and not varies) for one in found]
 
 
-def _prints(part: Part) -> Iterator[ast.stmt]:
+def _prints(part: CodePart) -> Iterator[ast.stmt]:
     """Yield the statements that print and run exactly once."""
     for node in part.tree.body:
         for statement in node.body if isinstance(node, ast.If) and is_main_guard(node) else [node]:
@@ -76,9 +76,9 @@ def _prints(part: Part) -> Iterator[ast.stmt]:
                 yield statement
 
 
-def _in_comments(part: Part, printing: Sequence[ast.stmt]) -> list[Stated]:
-    found: list[Stated] = []
-    bare: list[Stated] = []  # values without a word that they are the output
+def _in_comments(part: CodePart, printing: Sequence[ast.stmt]) -> list[StatedOutput]:
+    found: list[StatedOutput] = []
+    bare: list[StatedOutput] = []  # values without a word that they are the output
     for statement in printing:
         number = statement.end_lineno or statement.lineno
         line = part.lines[number - 1]
@@ -91,7 +91,7 @@ def _in_comments(part: Part, printing: Sequence[ast.stmt]) -> list[Stated]:
             continue
         text = comment.lstrip("# \t")[cue.end() if cue else 0 :]
         literal = literal_at(text, 0)
-        stated = Stated(
+        stated = StatedOutput(
             text[: literal[1]] if literal else text, line.span, part, statement, not _UNCERTAIN.search(comment)
         )
         if stated.text:
@@ -100,25 +100,25 @@ def _in_comments(part: Part, printing: Sequence[ast.stmt]) -> list[Stated]:
     return found if counted else [*found, *bare]  # 1, 2, 3 beside the lines count the lines
 
 
-def _after(response: str, blocks: Sequence[CodeBlock], part: Part) -> Stated | None:
+def _after(response: str, blocks: Sequence[CodeBlock], part: CodePart) -> StatedOutput | None:
     assert part.block is not None
     end = part.block[1]
     following = next((block for block in blocks if block.span[0] >= end), None)
     gap = response[end : following.span[0] if following else None]
     if following and is_output(following, gap):
-        return Stated(following.code, following.span, part, None, "..." not in following.code)
+        return StatedOutput(following.code, following.span, part, None, "..." not in following.code)
     gap = gap[: 2 * MAX_GAP]
     if labelled := _LABELLED.search(gap):
         start = end + labelled.start("text")
         text = labelled["text"].strip().strip("`*").strip()
         literal = literal_at(text.rstrip("。."), 0)
         decides = literal is not None and not _UNCERTAIN.search(labelled[0])
-        return Stated(text, (start, start + len(labelled["text"])), part, None, decides) if text else None
+        return StatedOutput(text, (start, start + len(labelled["text"])), part, None, decides) if text else None
     for told in _TOLD.finditer(gap):
         line = gap[gap.rfind("\n", 0, told.start()) + 1 :].partition("\n")[0]
         literal = literal_at(gap, told.end())
         if literal and not _UNCERTAIN.search(line):
-            return Stated(gap[told.end() : literal[1]], (end + told.start(), end + literal[1]), part, None, True)
+            return StatedOutput(gap[told.end() : literal[1]], (end + told.start(), end + literal[1]), part, None, True)
     return None
 
 
@@ -137,7 +137,7 @@ def is_output(block: CodeBlock, gap: str) -> bool:
     )
 
 
-def agrees(stated: Stated, output: str) -> bool | None:
+def agrees(stated: StatedOutput, output: str) -> bool | None:
     """Return whether the real output is the stated one; None where that cannot be told."""
     if _ADDRESS.search(output):
         return None

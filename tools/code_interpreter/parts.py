@@ -30,7 +30,7 @@ class CodeLine:
 
 
 @dataclass(frozen=True)
-class Part:
+class CodePart:
     """A piece of code that is whole by itself. `block` is its place in the response, None where it is the question's."""
 
     lines: tuple[CodeLine, ...]
@@ -110,7 +110,7 @@ def names_bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield node.name
 
 
-def make_part(block: CodeBlock, own: bool = True) -> Part:
+def make_part(block: CodeBlock, own: bool = True) -> CodePart:
     """Make a part of a program from a block. Where it is no Python, it is read without what pages and notebooks add."""
     code = _SURROGATES.sub("\ufffd", block.code)  # not text: no file could hold them
     lines = [
@@ -122,7 +122,7 @@ def make_part(block: CodeBlock, own: bool = True) -> Part:
         cleaned = [CodeLine(_as_written(line.text), line.span) for line in lines]
         error = _error("\n".join(line.text for line in cleaned))
         lines = cleaned if error is None else lines
-    return Part(tuple(lines), block.span if own else None, error)
+    return CodePart(tuple(lines), block.span if own else None, error)
 
 
 def _error(code: str) -> SyntaxError | None:
@@ -142,7 +142,7 @@ def _as_written(text: str) -> str:
     return text[: len(text) - len(text.lstrip())] + "pass" if _MAGIC.match(text) else text
 
 
-def is_excerpt(part: Part) -> bool:
+def is_excerpt(part: CodePart) -> bool:
     """Return whether a part is not meant as a program: lines from within a function, with a gap in them, or functions
     that do nothing."""
     if part.error is not None:
@@ -160,7 +160,7 @@ def is_excerpt(part: Part) -> bool:
     return returns_outside(part) and not part.functions and not part.classes
 
 
-def returns_outside(part: Part) -> bool:
+def returns_outside(part: CodePart) -> bool:
     """Return whether a part returns where there is no function: it is the inside of one."""
     return any(
         isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom, ast.Await)) for node in outside_functions(part.tree)

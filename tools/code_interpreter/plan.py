@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from haluagent.text.code_blocks import CodeBlock
 from haluagent.text.code_classifier import parse
-from haluagent.tools.code_interpreter.examples import Example, called, calls
-from haluagent.tools.code_interpreter.output import Stated, stated_outputs
-from haluagent.tools.code_interpreter.parts import CodeLine, Function, Part, is_stub
+from haluagent.tools.code_interpreter.examples import CallExample, called, calls
+from haluagent.tools.code_interpreter.output import StatedOutput, stated_outputs
+from haluagent.tools.code_interpreter.parts import CodeLine, CodePart, Function, is_stub
 from haluagent.tools.code_interpreter.program import Program, tested, whole
-from haluagent.tools.code_interpreter.samples import Sample, as_example, given_values, samples
+from haluagent.tools.code_interpreter.samples import InputSample, as_example, given_values, samples
 from haluagent.tools.code_interpreter.sessions import sessions
 from haluagent.tools.code_interpreter.tests import counted, is_test_function, takes, tests_alone, uncalled
 
@@ -24,19 +24,19 @@ class Tests:
     """Lines that test a program, after `parts` that they need beside it. `examples[i]` is what line i is from, if it is
     from an example."""
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[CodePart] = field(default_factory=list)
     lines: list[CodeLine] = field(default_factory=list)
-    examples: list[Example | None] = field(default_factory=list)
+    examples: list[CallExample | None] = field(default_factory=list)
 
-    def add(self, line: str, example: Example | None = None, in_response: bool = False) -> None:
+    def add(self, line: str, example: CallExample | None = None, in_response: bool = False) -> None:
         for text in line.split("\n"):
             self.lines.append(CodeLine(text, example.span if in_response and example else None))
             self.examples.append(example)
 
-    def program(self, parts: Sequence[Part]) -> Program:
+    def program(self, parts: Sequence[CodePart]) -> Program:
         return tested([*parts, *self.parts], self.lines)
 
-    def example(self, program: Program, number: int | None) -> Example | None:
+    def example(self, program: Program, number: int | None) -> CallExample | None:
         """Return the example that a line of `program` is from. Behind the tests there is one more line."""
         index = (number or 0) - len(program.lines) + len(self.lines)
         return self.examples[index] if 0 <= index < len(self.examples) else None
@@ -48,12 +48,12 @@ class Plan:
     of the response that it does not, `given` those of the question, `samples` the question's inputs for a program that
     reads. `renamed` is the name of a function in the question and in the response."""
 
-    parts: list[Part]
-    stated: list[Stated]
+    parts: list[CodePart]
+    stated: list[StatedOutput]
     asserts: int
     own: Tests
     given: Tests
-    samples: list[Sample]
+    samples: list[InputSample]
     renamed: tuple[str, str] | None
 
     @property
@@ -67,18 +67,18 @@ class Plan:
             self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without
         )
 
-    def place(self, stated: Stated) -> int:
+    def place(self, stated: StatedOutput) -> int:
         """Return the number of the marks around an output that is stated."""
         return sorted(self.stated, key=lambda one: one.statement is None).index(stated) + 1
 
-    def with_input(self, sample: Sample) -> Program:
+    def with_input(self, sample: InputSample) -> Program:
         return whole(self.parts, stdin=sample.input + "\n")
 
 
 def make_plan(
-    parts: list[Part],
-    rivals: Sequence[Part],
-    given: Sequence[Part],
+    parts: list[CodePart],
+    rivals: Sequence[CodePart],
+    given: Sequence[CodePart],
     question: str,
     response: str,
     blocks: Sequence[CodeBlock],
@@ -120,7 +120,7 @@ class _Code:
     aliases: list[str]
 
     @classmethod
-    def of(cls, parts: Sequence[Part]) -> "_Code":
+    def of(cls, parts: Sequence[CodePart]) -> "_Code":
         answered = [part for part in parts if part.block]
         every = [item for part in answered for item in part.functions.items()]
         functions = {name: node for name, node in every if name != "main" and not is_test_function(name)}
@@ -134,7 +134,7 @@ class _Code:
         return bool(_READS_INPUT.search(self.text))
 
 
-def _given_examples(question: str, code: _Code) -> tuple[list[Example], tuple[str, str] | None]:
+def _given_examples(question: str, code: _Code) -> tuple[list[CallExample], tuple[str, str] | None]:
     """Return the examples of the question, and the name of the function there and here, where it has another one."""
     renamed = None
     examples = _read(question, question, code.names, code.known)
@@ -148,9 +148,9 @@ def _given_examples(question: str, code: _Code) -> tuple[list[Example], tuple[st
 
 def _tests(
     aliases: Sequence[str],
-    parts: list[Part],
+    parts: list[CodePart],
     lines: Sequence[str],
-    examples: Sequence[Example],
+    examples: Sequence[CallExample],
     in_response: bool = False,
 ) -> Tests:
     tests = Tests(parts)
@@ -164,7 +164,7 @@ def _tests(
 
 def _read(
     text: str, told: str, names: Sequence[str], known: Collection[str], apart_from: Collection[tuple[str, str]] = ()
-) -> list[Example]:
+) -> list[CallExample]:
     """Return the examples of a text: its transcripts, whose steps belong together, and those in the part of it that is
     `told`. What is said of expressions `apart_from` is left out."""
     steps = sessions(text, names, known)
@@ -174,14 +174,14 @@ def _read(
     return [*steps, *(example for example in calls(told, names, known) if (example.source, example.wanted) not in seen)]
 
 
-def _is_about(example: Example, parts: Sequence[Part], rivals: Sequence[Part]) -> bool:
+def _is_about(example: CallExample, parts: Sequence[CodePart], rivals: Sequence[CodePart]) -> bool:
     """Return whether an example in the response is about this version: it stands in it, or between it and the next
     version."""
     before = [part for part in rivals if part.block and part.block[0] <= example.span[0]]
     return not before or max(before, key=lambda part: part.block or (0, 0)) in parts
 
 
-def _fits(example: Example, functions: dict[str, Function]) -> bool:
+def _fits(example: CallExample, functions: dict[str, Function]) -> bool:
     """Return whether an example has the arguments of a call: `f()` in a sentence may only name the function."""
     tree = parse(example.source).body[0]
     call = tree.value if isinstance(tree, ast.Expr) else None
@@ -190,7 +190,7 @@ def _fits(example: Example, functions: dict[str, Function]) -> bool:
     return takes(functions[call.func.id], call)
 
 
-def _told(response: str, blocks: Sequence[CodeBlock], parts: Sequence[Part]) -> str:
+def _told(response: str, blocks: Sequence[CodeBlock], parts: Sequence[CodePart]) -> str:
     """Return the response without its code, but with the docstrings in it; everything keeps its place."""
     kept = [" " if character != "\n" else "\n" for character in response]
     at = 0
@@ -206,7 +206,7 @@ def _told(response: str, blocks: Sequence[CodeBlock], parts: Sequence[Part]) -> 
     return "".join(kept)
 
 
-def _methods_of_solution(parts: Sequence[Part]) -> tuple[dict[str, Function], list[str]]:
+def _methods_of_solution(parts: Sequence[CodePart]) -> tuple[dict[str, Function], list[str]]:
     """Return the methods of `class Solution` that can be called from outside, and lines that let them be called by
     their names, each time on a new object."""
     methods: dict[str, Function] = {}
@@ -234,8 +234,8 @@ def _renamed(question: str, functions: dict[str, Function], known: Collection[st
 
 
 def _from_samples(
-    inputs: Sequence[Sample], functions: dict[str, Function], methods: dict[str, Function], question: str
-) -> list[Example]:
+    inputs: Sequence[InputSample], functions: dict[str, Function], methods: dict[str, Function], question: str
+) -> list[CallExample]:
     """Return the question's inputs and outputs as examples of the one function they can be meant for."""
     candidates = functions | methods
     if len(candidates) > 1:

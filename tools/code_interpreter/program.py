@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TypeGuard
 
-from haluagent.tools.code_interpreter.parts import CodeLine, Function, Part, outside_functions
+from haluagent.tools.code_interpreter.parts import CodeLine, CodePart, Function, outside_functions
 from haluagent.tools.code_interpreter.tests import counted
 from haluagent.types import Span
 
@@ -53,9 +53,9 @@ class Program:
 
 
 def whole(
-    program: Sequence[Part],
+    program: Sequence[CodePart],
     marked: Sequence[ast.stmt] = (),
-    marked_parts: Sequence[Part] = (),
+    marked_parts: Sequence[CodePart] = (),
     stdin: str | None = None,
     without: Sequence[ast.stmt] = (),
 ) -> Program:
@@ -80,7 +80,7 @@ def whole(
     return _make(body if last is not None else [*body, _mark(END)], program)
 
 
-def tested(program: Sequence[Part], tests: Sequence[CodeLine]) -> Program:
+def tested(program: Sequence[CodePart], tests: Sequence[CodeLine]) -> Program:
     """Return the definitions of a program, followed by tests of their own."""
     kept: list[CodeLine] = []
     for part in program:
@@ -89,7 +89,7 @@ def tested(program: Sequence[Part], tests: Sequence[CodeLine]) -> Program:
     return _make([*kept, *tests, _mark(END)], program)
 
 
-def _make(body: Sequence[CodeLine], program: Sequence[Part]) -> Program:
+def _make(body: Sequence[CodeLine], program: Sequence[CodePart]) -> Program:
     names = {alias.name for part in program for node in part.tree.body if _is_future(node) for alias in node.names}
     nonce = hashlib.sha256("\n".join(line.text for line in body).encode("utf-8")).hexdigest()[:16]
     future = f"from __future__ import {', '.join(sorted(names))}; " if names else ""
@@ -124,11 +124,11 @@ def _numbers(node: ast.stmt) -> range:
 _Edit = tuple[int, int, str]  # line from 1, column in bytes of UTF-8, the text to put there
 
 
-def _counters(part: Part, program: Sequence[Part]) -> list[_Edit]:
+def _counters(part: CodePart, program: Sequence[CodePart]) -> list[_Edit]:
     return [(*_end(node), "; _haluagent.ran()") for node in counted(part, program)]
 
 
-def _edited(part: Part, edits: Iterable[_Edit], without: Sequence[ast.stmt] = ()) -> list[CodeLine]:
+def _edited(part: CodePart, edits: Iterable[_Edit], without: Sequence[ast.stmt] = ()) -> list[CodeLine]:
     """Return the lines of a part with texts put in. `unittest.main()` is blanked, since the tests are run one by one,
     and so is what may only stand first in a program."""
     lines = [line.text.encode("utf-8") for line in part.lines]
@@ -158,7 +158,7 @@ def _is_unittest_main(node: ast.AST) -> bool:
     )
 
 
-def _exit(program: Sequence[Part]) -> ast.stmt | None:
+def _exit(program: Sequence[CodePart]) -> ast.stmt | None:
     """Return the last statement of a program where that ends it, on a line of its own: `sys.exit(main())`."""
     node = program[-1].tree.body[-1] if program and program[-1].tree.body else None
     while isinstance(node, ast.If) and not node.orelse:

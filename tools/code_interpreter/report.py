@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
-from haluagent.tools.code_interpreter.examples import Example, calls
+from haluagent.tools.code_interpreter.examples import CallExample, calls
 from haluagent.tools.code_interpreter.plan import Plan
 from haluagent.tools.code_interpreter.run import SECONDS, Result
 from haluagent.tools.code_interpreter.verdict import LIMITS, SURROUNDINGS, WRONG
@@ -21,7 +21,7 @@ MAX_EVIDENCE = 5  # examples of the question
 
 
 @dataclass(frozen=True)
-class Report:
+class CodeReport:
     """The verdict on one version of the code."""
 
     label: Label
@@ -30,7 +30,7 @@ class Report:
     evidence: tuple[Evidence, ...] = ()
 
 
-def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> Report:
+def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> CodeReport:
     """Label one version. The question's examples count more than the response's own tests, and a proven fault more than
     one that a limit suggests."""
     wrong = sorted((one for one in results if one.finding.cause in WRONG), key=_weight)
@@ -39,7 +39,7 @@ def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> Repor
     tested = {"given", "own", "sample"} | ({"program"} if plan.asserts else set())
     for result in results:
         if result.finding.cause in LIMITS and result.of in tested:
-            return Report("contradicted", _reason(context, result), BY_LIMIT, _evidence(context, plan, result))
+            return CodeReport("contradicted", _reason(context, result), BY_LIMIT, _evidence(context, plan, result))
     given, apart = _passed(results, "given", "sample"), _passed(results, "given", "sample", "own")
     total = sum(result.passed for result in results)
     failed = next((one for one in results if one.finding.cause != "ok"), None)
@@ -48,16 +48,16 @@ def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> Repor
     others = all(one.finding.cause == "ok" for one in results if one is not failed)
     if (total and failed is None) or (apart and lacking and others):
         text = message("code.passed", context.language, tests=_counts(context, results)) + _renamed(context, plan)
-        return Report("supported", text, BY_QUESTION if given else BY_ITSELF, _proof(context, plan, text))
+        return CodeReport("supported", text, BY_QUESTION if given else BY_ITSELF, _proof(context, plan, text))
     if failed is None:
-        return Report("unverified", message("code.untested", context.language))
+        return CodeReport("unverified", message("code.untested", context.language))
     text = _reason(context, failed)
     if total:
         text += message("code.also_passed", context.language, tests=_counts(context, results))
-    return Report("unverified", text, evidence=_evidence(context, plan, failed))
+    return CodeReport("unverified", text, evidence=_evidence(context, plan, failed))
 
 
-def combined(context: ToolContext, reports: Sequence[Report], versions: int) -> ToolResult:
+def combined(context: ToolContext, reports: Sequence[CodeReport], versions: int) -> ToolResult:
     """Return one answer for all `versions`, of which the first have reports: wrong where one is wrong, right where all
     are."""
     order: tuple[Label, ...] = ("contradicted", "unverified", "supported")
@@ -73,7 +73,7 @@ def _weight(result: Result) -> tuple[int, int]:
     return ("given", "sample", "program", "own", "stated").index(result.of), result.finding.cause == "test"
 
 
-def _contradicted(context: ToolContext, plan: Plan, result: Result, results: Sequence[Result]) -> Report:
+def _contradicted(context: ToolContext, plan: Plan, result: Result, results: Sequence[Result]) -> CodeReport:
     confidence = BY_QUESTION
     text = _fault(context, result) + _renamed(context, plan)
     if result.of in ("program", "own") and result.finding.cause == "test" and _against_question(context, plan, result):
@@ -81,7 +81,7 @@ def _contradicted(context: ToolContext, plan: Plan, result: Result, results: Seq
         text += message("code.own_test_is_wrong", context.language)
     if counts := _counts(context, results):
         text += message("code.also_passed", context.language, tests=counts)
-    return Report("contradicted", text, confidence, _evidence(context, plan, result))
+    return CodeReport("contradicted", text, confidence, _evidence(context, plan, result))
 
 
 def _fault(context: ToolContext, result: Result) -> str:
@@ -121,7 +121,7 @@ def _example_text(context: ToolContext, result: Result) -> str:
 
 def _against_question(context: ToolContext, plan: Plan, result: Result) -> bool:
     """Return whether a failed test of the response says something else of a call than an example of the question."""
-    given: dict[str, Example] = {one.source: one for one in plan.given.examples if one is not None}
+    given: dict[str, CallExample] = {one.source: one for one in plan.given.examples if one is not None}
     names = {name for part in plan.parts for name in part.functions}
     line = context.response[slice(*result.finding.span)] if result.finding.span else ""
     said = [result.example] if result.example else calls(line, names)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from haluagent.protocols import Sandbox, ToolContext
-from haluagent.tools.code_interpreter.examples import Example
+from haluagent.tools.code_interpreter.examples import CallExample
 from haluagent.tools.code_interpreter.output import MAX_GAP, agrees
-from haluagent.tools.code_interpreter.parts import Part
+from haluagent.tools.code_interpreter.parts import CodePart
 from haluagent.tools.code_interpreter.plan import Plan, Tests
 from haluagent.tools.code_interpreter.program import Program
-from haluagent.tools.code_interpreter.samples import Sample
-from haluagent.tools.code_interpreter.verdict import LIMITS, Finding, judge
+from haluagent.tools.code_interpreter.samples import InputSample
+from haluagent.tools.code_interpreter.verdict import LIMITS, CodeFinding, judge
 
 SECONDS = 10.0
 MAX_EXPECTED = 5  # exceptions that a program shows on purpose
@@ -33,9 +33,9 @@ class Result:
     differ."""
 
     of: Literal["program", "own", "given", "sample", "stated"]
-    finding: Finding
+    finding: CodeFinding
     passed: int = 0
-    example: Example | None = None
+    example: CallExample | None = None
     given: str = ""
     wanted: str = ""
     real: str = ""
@@ -71,7 +71,7 @@ async def _run_program(plan: Plan, context: ToolContext, sandbox: Sandbox) -> li
     return [Result("program", finding, passed), *_compare_output(plan, program, execution.stdout)]
 
 
-def _statement(plan: Plan, program: Program, number: int | None) -> tuple[Part, ast.stmt] | None:
+def _statement(plan: Plan, program: Program, number: int | None) -> tuple[CodePart, ast.stmt] | None:
     """Return the statement of a module, or of its main block, that a line of the program belongs to."""
     place = program.place(number)
     for part in plan.parts if place else ():
@@ -84,7 +84,7 @@ def _statement(plan: Plan, program: Program, number: int | None) -> tuple[Part, 
     return None
 
 
-def _is_expected(part: Part, node: ast.stmt, error: str, response: str) -> bool:
+def _is_expected(part: CodePart, node: ast.stmt, error: str, response: str) -> bool:
     """Return whether the response says itself that a statement raises this: in a comment beside it, or after the
     code."""
     name = error.partition(":")[0].rpartition(".")[2]
@@ -101,7 +101,7 @@ def _compare_output(plan: Plan, program: Program, stdout: str) -> Iterator[Resul
         output = program.output(stdout, plan.place(stated))
         agreed = agrees(stated, output) if output is not None else None
         if output is not None and agreed is not None:
-            finding = Finding("ok" if agreed else "test", span=stated.span)
+            finding = CodeFinding("ok" if agreed else "test", span=stated.span)
             yield Result("stated", finding, int(agreed), wanted=stated.text, real=output.strip())
 
 
@@ -114,7 +114,7 @@ async def _run_tests(
     return Result(of, finding, program.passed(execution.stdout), tests.example(program, finding.first))
 
 
-async def _run_sample(plan: Plan, sample: Sample, context: ToolContext, sandbox: Sandbox) -> Result:
+async def _run_sample(plan: Plan, sample: InputSample, context: ToolContext, sandbox: Sandbox) -> Result:
     program = plan.with_input(sample)
     execution = await sandbox.run(program.code, seconds=SECONDS)
     finding = judge(execution, program, plan.parts, context, tested=True)
@@ -125,7 +125,7 @@ async def _run_sample(plan: Plan, sample: Sample, context: ToolContext, sandbox:
         return Result("sample", finding, 1)
     if _in_order(sample.output.split(), output.split()):  # with words around it, which the question may or may not mind
         return Result("sample", finding)
-    return Result("sample", Finding("test"), given=sample.input, wanted=sample.output, real=output.strip())
+    return Result("sample", CodeFinding("test"), given=sample.input, wanted=sample.output, real=output.strip())
 
 
 def _in_order(wanted: Sequence[str], real: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from haluagent.text.code_classifier import parse
-from haluagent.tools.code_interpreter.examples import Example, literal_at
+from haluagent.tools.code_interpreter.examples import CallExample, literal_at
 from haluagent.tools.code_interpreter.parts import Function
 from haluagent.tools.code_interpreter.tests import takes
 from haluagent.types import Span
@@ -33,32 +33,32 @@ MAX_LINE = 1000  # characters of a line with a label
 
 
 @dataclass(frozen=True)
-class Sample:
+class InputSample:
     input: str
     output: str
     span: Span
 
 
-def samples(text: str) -> list[Sample]:
+def samples(text: str) -> list[InputSample]:
     """Return pairs of `Input: …` and `Output: …` (输入/输出), each on its line or with the value on the lines below."""
     lines = text.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
-    found: list[Sample] = []
+    found: list[InputSample] = []
     at = 0
     while at < len(lines) and len(found) < MAX_SAMPLES:
         if len(lines[at]) > MAX_LINE:
             pass  # a text, not a sample
         elif both := _BOTH.search(lines[at]):
             span = (starts[at] + both.start(), starts[at] + both.end())
-            found.append(Sample(both["input"].strip("` "), both["output"].strip("` "), span))
+            found.append(InputSample(both["input"].strip("` "), both["output"].strip("` "), span))
         elif (match := _INPUT.match(lines[at])) and (value := _value(lines, at, match["value"], until_output=True)):
             given, behind = value
             output = _OUTPUT.match(lines[behind]) if behind < len(lines) else None
             shown = _value(lines, behind, output["value"]) if output else None
             if shown and given and shown[0]:
-                found.append(Sample(given, shown[0], (starts[at], starts[shown[1]] - 1)))
+                found.append(InputSample(given, shown[0], (starts[at], starts[shown[1]] - 1)))
                 at = shown[1] - 1
         at += 1
     return found
@@ -78,10 +78,10 @@ _RESULT = re.compile(
 _GOES_ON = re.compile(r"(?![ \t]*[-+*/%(\[])")
 
 
-def given_values(text: str) -> list[Sample]:
+def given_values(text: str) -> list[InputSample]:
     """Return the examples in sentences that say what comes out for values of parameters: For n = 5 the output should be
     120; 当 n = 5 时返回 120."""
-    found: list[Sample] = []
+    found: list[InputSample] = []
     for begin in _BEGINS.finditer(text):
         at = begin.end()
         values: list[str] = []
@@ -92,7 +92,7 @@ def given_values(text: str) -> list[Sample]:
         result = _RESULT.match(text, then.end()) if then else None
         wanted = literal_at(text, result.end()) if result else None
         if wanted and len(found) < MAX_SAMPLES:
-            found.append(Sample(", ".join(values), repr(wanted[0]), (begin.start(), wanted[1])))
+            found.append(InputSample(", ".join(values), repr(wanted[0]), (begin.start(), wanted[1])))
     return found
 
 
@@ -122,7 +122,7 @@ def _is_other(line: str) -> bool:
     return not line.strip() or any(pattern.match(line) for pattern in (_OUTPUT, _INPUT, _NEXT))
 
 
-def as_example(sample: Sample, name: str, node: Function, bound: bool = False) -> Example | None:
+def as_example(sample: InputSample, name: str, node: Function, bound: bool = False) -> CallExample | None:
     """Turn a sample into an example of a function, where its input reads as the function's arguments: by their names,
     or as many values as it takes. `bound` where the first parameter is `self`."""
     given = ", ".join(re.sub(r"^(\s*\w+)\s*:\s", r"\1 = ", line) for line in sample.input.split("\n"))
@@ -147,7 +147,7 @@ def as_example(sample: Sample, name: str, node: Function, bound: bool = False) -
     )
     if not takes(node, counted):
         return None
-    return Example("either", ast.unparse(call), repr(wanted), sample.span)
+    return CallExample("either", ast.unparse(call), repr(wanted), sample.span)
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from itertools import pairwise
 
 from haluagent.text.code_classifier import parse
-from haluagent.tools.code_interpreter.examples import MAX_EXAMPLES, Example, unknown_names
+from haluagent.tools.code_interpreter.examples import MAX_EXAMPLES, CallExample, unknown_names
 
 _PROMPT = re.compile(r"^[ \t]*(?:[>*-] [ \t]*)?>>> ?(?P<code>.*)$")
 _CONTINUED = re.compile(r"^[ \t]*(?:> [ \t]*)?\.\.\.(?: (?P<code>.*))?$")
@@ -14,11 +14,11 @@ _ENDS = re.compile(r"^\s*(?:\"\"\"|'''|```|~~~|#|$)")
 _ERROR = re.compile(r"^(?:\w+\.)*(?P<name>[A-Z]\w*)(?::|$)")
 
 
-def sessions(text: str, functions: Collection[str], known: Collection[str]) -> list[Example]:
+def sessions(text: str, functions: Collection[str], known: Collection[str]) -> list[CallExample]:
     """Return the examples of the transcripts in a text, in order, as far as they follow from the names that are known
     (those `functions` and others of the program) and from one another. A transcript that uses none of `functions` is
     left out."""
-    found: list[Example] = []
+    found: list[CallExample] = []
     lines = text.split("\n")
     starts = [0]
     for line in lines:
@@ -47,7 +47,7 @@ def _source(lines: list[str], at: int) -> tuple[int, str]:
     return end, "\n".join(code).strip()
 
 
-def _example(source: str, wanted: list[str], span: tuple[int, int], names: Collection[str]) -> Example | None:
+def _example(source: str, wanted: list[str], span: tuple[int, int], names: Collection[str]) -> CallExample | None:
     source = re.sub(r"[ \t]+#.*$", "", source) if "\n" not in source and not re.search(r"['\"]", source) else source
     try:
         body = parse(source).body
@@ -57,27 +57,27 @@ def _example(source: str, wanted: list[str], span: tuple[int, int], names: Colle
         return None
     node = body[0]
     if not isinstance(node, ast.Expr) or "\n" in source:
-        return Example("run", source, "", span) if not wanted else None
+        return CallExample("run", source, "", span) if not wanted else None
     if not wanted:
-        return _compared(node.value, span) or Example("run", source, "", span)
+        return _compared(node.value, span) or CallExample("run", source, "", span)
     if wanted[0].startswith("Traceback"):
         error = _ERROR.match(wanted[-1])
-        return Example("raises", source, error["name"], span) if error else None
+        return CallExample("raises", source, error["name"], span) if error else None
     if any("..." in line for line in wanted):
-        return Example("run", source, "", span)
+        return CallExample("run", source, "", span)
     text = "\n".join(wanted)
     printed = (
         isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == "print"
     )
     if printed:
-        return Example("printed", source, text, span)
+        return CallExample("printed", source, text, span)
     try:
-        return Example("value", source, repr(ast.literal_eval(text)), span)
+        return CallExample("value", source, repr(ast.literal_eval(text)), span)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return Example("shown", source, text, span)
+        return CallExample("shown", source, text, span)
 
 
-def _compared(node: ast.expr, span: tuple[int, int]) -> Example | None:
+def _compared(node: ast.expr, span: tuple[int, int]) -> CallExample | None:
     """Read `>>> f(1) == 2` with nothing below it as saying that this is so."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
         return None
@@ -85,7 +85,7 @@ def _compared(node: ast.expr, span: tuple[int, int]) -> Example | None:
         wanted = ast.literal_eval(node.comparators[0])
     except (ValueError, TypeError, MemoryError, RecursionError):
         return None
-    return Example("value", ast.unparse(node.left), repr(wanted), span)
+    return CallExample("value", ast.unparse(node.left), repr(wanted), span)
 
 
 def _stored(source: str) -> set[str]:
@@ -101,5 +101,5 @@ def _stored(source: str) -> set[str]:
     return stored
 
 
-def _mentions(example: Example, functions: Collection[str]) -> bool:
+def _mentions(example: CallExample, functions: Collection[str]) -> bool:
     return any(isinstance(node, ast.Name) and node.id in functions for node in ast.walk(parse(example.source)))

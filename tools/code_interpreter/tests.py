@@ -5,14 +5,14 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from haluagent.tools.code_interpreter.parts import Function, Part
+from haluagent.tools.code_interpreter.parts import CodePart, Function
 
 _TEST_NAME = re.compile(r"test|check|verify|assert|validate|demo|example|^main$|测试|验证|检查", re.I)
 _RUNS_BY_ITSELF = re.compile(r"tests?(?:_|$)|(?:.*_)?tests?$|check$|run_\w*tests?$|test[A-Z]|测试|验证", re.I)
 _CATCHES_FAILURES = {"AssertionError", "Exception", "BaseException"}
 
 
-def counted(part: Part, program: Sequence[Part]) -> Iterator[ast.Assert]:
+def counted(part: CodePart, program: Sequence[CodePart]) -> Iterator[ast.Assert]:
     """Return the assertions of a part that are tests: in the open, or in a function that tests another one. Those that
     guard the arguments of a function are none, nor those whose failure nobody would see."""
     functions = {name for other in program for name in (*other.functions, *other.classes)}
@@ -53,7 +53,7 @@ def _catches_failures(handler: ast.ExceptHandler) -> bool:
     return bool(names & _CATCHES_FAILURES) and not raises_again
 
 
-def uncalled(part: Part, program: Sequence[Part], question: str) -> list[str]:
+def uncalled(part: CodePart, program: Sequence[CodePart], question: str) -> list[str]:
     """Return calls of those tests of a part that nothing in the program runs: `check(add)`, `test_add()`, a
     TestCase."""
     used = {name for other in program for name in other.used}
@@ -69,7 +69,7 @@ def uncalled(part: Part, program: Sequence[Part], question: str) -> list[str]:
     return calls
 
 
-def tests_alone(part: Part) -> Part | None:
+def tests_alone(part: CodePart) -> CodePart | None:
     """Return the test functions and test classes of a part, without the rest of it."""
     cases = test_cases([part])
     tests = [
@@ -79,10 +79,10 @@ def tests_alone(part: Part) -> Part | None:
         or (isinstance(node, Function) and is_test_function(node.name))
     ]
     lines = [line for node in tests for line in part.lines[node.lineno - 1 : node.end_lineno]]
-    return Part(tuple(lines), part.block) if lines else None
+    return CodePart(tuple(lines), part.block) if lines else None
 
 
-def test_cases(program: Sequence[Part]) -> set[str]:
+def test_cases(program: Sequence[CodePart]) -> set[str]:
     """Return the names of the classes that derive from unittest.TestCase."""
     found: set[str] = set()
     for part in program:
@@ -97,7 +97,7 @@ def is_test_function(name: str) -> bool:
     return bool(_RUNS_BY_ITSELF.match(name))
 
 
-def _call(test: ast.FunctionDef, program: Sequence[Part], question: str) -> str | None:
+def _call(test: ast.FunctionDef, program: Sequence[CodePart], question: str) -> str | None:
     required = test.args.args[: len(test.args.args) - len(test.args.defaults)]
     if test.args.kwonlyargs or test.args.posonlyargs or test.decorator_list:
         return None
@@ -113,7 +113,7 @@ def _call(test: ast.FunctionDef, program: Sequence[Part], question: str) -> str 
     return entry and f"{test.name}({entry})"
 
 
-def _entry(program: Sequence[Part], test: ast.FunctionDef, calls: Sequence[ast.Call], question: str) -> str | None:
+def _entry(program: Sequence[CodePart], test: ast.FunctionDef, calls: Sequence[ast.Call], question: str) -> str | None:
     """Return the function that a test with a candidate is for: the last that takes the arguments of its calls, and one
     that the question names if it names one."""
     found: list[tuple[bool, str]] = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from haluagent.protocols import Execution, ToolContext
-from haluagent.tools.code_interpreter.parts import Function, Part
+from haluagent.tools.code_interpreter.parts import CodePart, Function
 from haluagent.tools.code_interpreter.program import Program
 from haluagent.types import Span
 
@@ -41,7 +41,7 @@ _PYTHON_2 = re.compile(r"python\s*2\b|python\s*2\.\d", re.I)
 
 
 @dataclass(frozen=True)
-class Finding:
+class CodeFinding:
     """`first` is the line of the program that led to the failure, `span` the place of the innermost line that is the
     response's."""
 
@@ -52,7 +52,9 @@ class Finding:
     span: Span | None = None
 
 
-def judge(execution: Execution, program: Program, parts: Sequence[Part], context: ToolContext, tested: bool) -> Finding:
+def judge(
+    execution: Execution, program: Program, parts: Sequence[CodePart], context: ToolContext, tested: bool
+) -> CodeFinding:
     """Judge the run of a program made of `parts` of the response. `tested` says that there are tests for it: only then
     is it taken for a whole program where a name is missing.
 
@@ -71,7 +73,7 @@ def judge(execution: Execution, program: Program, parts: Sequence[Part], context
     if name and not _is_at_fault(name[1], line, program, parts, tested):
         cause, detail = "unknown_name", name[1]
     traceback = _as_of_response(execution.traceback, program, context.response) or execution.error
-    return Finding(cause, detail, traceback, frames[0] if frames else line, span)
+    return CodeFinding(cause, detail, traceback, frames[0] if frames else line, span)
 
 
 def _as_of_response(traceback: str, program: Program, response: str) -> str:
@@ -118,7 +120,7 @@ def _cause_of_exception(error: str, line: str) -> Cause:
     return "test" if error.startswith("AssertionError") else "error"
 
 
-def _is_at_fault(name: str, line: int | None, program: Program, parts: Sequence[Part], tested: bool) -> bool:
+def _is_at_fault(name: str, line: int | None, program: Program, parts: Sequence[CodePart], tested: bool) -> bool:
     if any(name in part.bound for part in parts):
         return True
     place = program.place(line)
@@ -126,7 +128,7 @@ def _is_at_fault(name: str, line: int | None, program: Program, parts: Sequence[
     return (in_function or tested) if name in _standard_names() else (in_function and tested)
 
 
-def _bodies(part: Part) -> set[Span]:
+def _bodies(part: CodePart) -> set[Span]:
     """Return the places of the lines that are in bodies of functions."""
     numbers = {
         number

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from haluagent.tools.code_interpreter.parts import Part, is_stub
+from haluagent.tools.code_interpreter.parts import CodePart, is_stub
 
 _SHOWN_TO_FAIL = re.compile(
     r"会(?:报错|抛出|引发|出错)|报错的|错误(?:的|示例|写法|代码|用法|示范)|反例"
@@ -28,11 +28,11 @@ _SHOWN_AS_WRONG = re.compile(
 class Versions:
     """`programs`, each as its parts in the order to run them; `rivals` are the parts that only some of them have."""
 
-    programs: list[list[Part]]
-    rivals: list[Part]
+    programs: list[list[CodePart]]
+    rivals: list[CodePart]
 
 
-def versions(parts: Sequence[Part], response: str, question: str) -> Versions:
+def versions(parts: Sequence[CodePart], response: str, question: str) -> Versions:
     """Return the programs that a response offers: one, or one for each definition of the same thing; none where it only
     shows wrong code. What it quotes from the question and replaces is left out."""
     replaced = {id(part) for group in _rivals(parts) for part in group[:-1]}
@@ -51,17 +51,17 @@ def versions(parts: Sequence[Part], response: str, question: str) -> Versions:
     return Versions(programs, rivals)
 
 
-def _belongs_to(part: Part, rivals: Sequence[Part]) -> Part | None:
+def _belongs_to(part: CodePart, rivals: Sequence[CodePart]) -> CodePart | None:
     """Return the version that a use follows, if another version follows the use. A use after all versions belongs to
     all."""
     before = [rival for rival in rivals if rival.block and part.block and rival.block < part.block]
     return before[-1] if before and len(before) < len(rivals) else None
 
 
-def _rivals(parts: Sequence[Part]) -> list[list[Part]]:
+def _rivals(parts: Sequence[CodePart]) -> list[list[CodePart]]:
     """Group the parts that define the same function or class in different ways. The same definition again is no rival:
     only its last place counts."""
-    groups: list[list[Part]] = []
+    groups: list[list[CodePart]] = []
     for part in parts:
         names = _defined(part)
         same = [group for group in groups if any(names & _defined(other) for other in group)]
@@ -70,10 +70,10 @@ def _rivals(parts: Sequence[Part]) -> list[list[Part]]:
     return [_without_restated(group) for group in groups]
 
 
-def _without_restated(group: list[Part]) -> list[Part]:
+def _without_restated(group: list[CodePart]) -> list[CodePart]:
     """Leave out parts whose every definition another part repeats, word for word or filled in."""
 
-    def definitions(part: Part) -> dict[str, str]:
+    def definitions(part: CodePart) -> dict[str, str]:
         return {name: ast.dump(node) for name, node in (part.functions | part.classes).items()}
 
     kept = []
@@ -89,7 +89,7 @@ def _without_restated(group: list[Part]) -> list[Part]:
     return kept
 
 
-def _is_not_meant(part: Part, response: str, question: str, replaced: bool) -> bool:
+def _is_not_meant(part: CodePart, response: str, question: str, replaced: bool) -> bool:
     before = response[: part.block[0]].rstrip().rpartition("\n")[2][-80:] if part.block else ""
     if _SHOWN_TO_FAIL.search(before) and not _REPAIRED.search(before):
         return True
@@ -97,9 +97,9 @@ def _is_not_meant(part: Part, response: str, question: str, replaced: bool) -> b
     return replaced and (quoted or bool(_SHOWN_AS_WRONG.search(before)))
 
 
-def _in_order(parts: Sequence[Part]) -> list[Part]:
+def _in_order(parts: Sequence[CodePart]) -> list[CodePart]:
     """Return the parts with each definition before the code that is run with it: a use is sometimes shown first."""
-    ordered: list[Part] = []
+    ordered: list[CodePart] = []
     waiting = list(parts)
     known = set(dir(builtins))
     while waiting:
@@ -115,5 +115,5 @@ def _in_order(parts: Sequence[Part]) -> list[Part]:
     return ordered
 
 
-def _defined(part: Part) -> set[str]:
+def _defined(part: CodePart) -> set[str]:
     return part.functions.keys() | part.classes.keys()

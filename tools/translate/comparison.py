@@ -57,7 +57,7 @@ def _either(*codes: str | None) -> Language | None:
     return next((language for code in codes for language in get_args(Language) if code == language), None)
 
 
-class Pair(NamedTuple):
+class TextPair(NamedTuple):
     """Two texts in one language that can be judged in, which should say the same. `independent` is the one that was
     translated for it; `back` where that is what the response says, translated back."""
 
@@ -70,19 +70,19 @@ class Pair(NamedTuple):
 
 async def in_one_language(
     translator: Translator, language: Language, text: str, source: str | None, given: str, target: str
-) -> Pair:
+) -> TextPair:
     """Lay a text and its translation side by side in one language. `language` is taken where neither of theirs can be
     judged in. Raises ToolError where the translator failed."""
     if judged_in := _either(target):
         translation = await _translate(translator, language, text, judged_in, source, expected=given)
-        return Pair(translation, given, judged_in, translation, back=False)
+        return TextPair(translation, given, judged_in, translation, back=False)
     if judged_in := _either(source):
         translation = await _translate(translator, language, given, judged_in, target, expected=text)
-        return Pair(text, translation, judged_in, translation, back=True)
+        return TextPair(text, translation, judged_in, translation, back=True)
     # Without a known source the text may be in that language already.
     translation = await _translate(translator, language, text, language, source, expected="" if source else text)
     back = await _translate(translator, language, given, language, target)
-    return Pair(translation, back, language, translation, back=False)
+    return TextPair(translation, back, language, translation, back=False)
 
 
 async def _translate(
@@ -96,7 +96,7 @@ async def _translate(
     return translation
 
 
-async def likeness(model: Model, pair: Pair) -> float:
+async def likeness(model: Model, pair: TextPair) -> float:
     """Return the probability in [0, 1] that a translation is right: how far the model takes the two texts for the same,
     and the words that they share. 0.5 where the answers contradict each other and have no log-probabilities."""
     if _tokens(pair.one) == _tokens(pair.other):
@@ -112,7 +112,7 @@ async def likeness(model: Model, pair: Pair) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, total))))
 
 
-async def held_for_the_same(model: Model, pair: Pair) -> tuple[list[float], bool]:
+async def held_for_the_same(model: Model, pair: TextPair) -> tuple[list[float], bool]:
     """Return the probabilities that the two say the same, with the options in both orders; and whether they have
     log-probabilities behind them."""
     one, other, scored = await in_both_orders(

@@ -12,7 +12,7 @@ from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.translate.checks import Fault, fault
 from haluagent.tools.translate.claim import translation_claim
-from haluagent.tools.translate.comparison import ModelTranslator, Pair, in_one_language, likeness
+from haluagent.tools.translate.comparison import ModelTranslator, TextPair, in_one_language, likeness
 from haluagent.tools.translate.given import given_translation
 from haluagent.tools.translate.languages import guess, name_of, share_written
 from haluagent.tools.translate.task import TranslationTask, translation_task
@@ -157,7 +157,7 @@ def _parts(context: ToolContext, given: _Given) -> list[tuple[str, str]]:
 async def _compare(
     context: ToolContext, given: _Given, parts: list[tuple[str, str]], translator: Translator
 ) -> ToolResult:
-    compared: list[tuple[float, Pair]] = []
+    compared: list[tuple[float, TextPair]] = []
     for text, translation in parts[:PARTS]:
         pair = await in_one_language(translator, context.language, text, given.source, translation, given.target)
         compared.append((one_of(len(parts), await likeness(context.model, pair)), pair))

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from haluagent.bench.datasets import factool as claims
 from haluagent.bench.datasets import grounded, judged, made
-from haluagent.bench.datasets.fetch import Source
+from haluagent.bench.datasets.fetch import FileSource
 from haluagent.bench.datasets.items import Item
 from haluagent.types import Language, Record
 
@@ -32,15 +32,15 @@ class Dataset(Record):
     n: int | None
     licence: str
     reference: bool
-    sources: tuple[Source, ...]
+    sources: tuple[FileSource, ...]
     note: str
     passages: str | None = None
     read: Callable[[Path], Iterator[Item]] = Field(exclude=True, repr=False)
 
 
-def _haluagent(file: str, path: str) -> tuple[Source, ...]:
+def _haluagent(file: str, path: str) -> tuple[FileSource, ...]:
     return (
-        Source(
+        FileSource(
             file=file,
             host="github",
             repository="Xiaoxue-xx/HaluAgent",
@@ -50,19 +50,21 @@ def _haluagent(file: str, path: str) -> tuple[Source, ...]:
     )
 
 
-def _factool(file: str, path: str, revision: str = "e02bc8b16125feeb06409fefe346b18dfeab898e") -> tuple[Source, ...]:
+def _factool(
+    file: str, path: str, revision: str = "e02bc8b16125feeb06409fefe346b18dfeab898e"
+) -> tuple[FileSource, ...]:
     repository = "GAIR-NLP/factool"
-    return (Source(file=file, host="github", repository=repository, revision=revision, path=f"datasets/{path}"),)
+    return (FileSource(file=file, host="github", repository=repository, revision=revision, path=f"datasets/{path}"),)
 
 
-HALUBENCH = Source(
+HALUBENCH = FileSource(
     file="halubench.parquet",
     host="huggingface",
     repository="PatronusAI/HaluBench",
     revision="65ce786bfeb6b15c51bc3a4ba29a8ad97df254ce",
     path="data/test-00000-of-00001.parquet",
 )
-FAITHBENCH = Source(
+FAITHBENCH = FileSource(
     file="faithbench.csv",
     host="github",
     repository="vectara/FaithBench",
@@ -70,7 +72,7 @@ FAITHBENCH = Source(
     path="FaithBench.csv",
 )
 RAGTRUTH = tuple(
-    Source(
+    FileSource(
         file=file,
         host="github",
         repository="ParticleMedia/RAGTruth",
@@ -80,7 +82,7 @@ RAGTRUTH = tuple(
     for file in ("response.jsonl", "source_info.jsonl")
 )
 HALUEVAL = tuple(
-    Source(
+    FileSource(
         file=file,
         host="github",
         repository="RUCAIBox/HaluEval",
@@ -131,7 +133,7 @@ _ALL = (
     Dataset(
         name="halueval2", title="HaluEval 2.0", level="response", languages=EN, n=100, licence="none stated", reference=False,
         sources=_haluagent("halueval2.json", "halueval2.0_100_test.json"),
-        read=judged.judged("halueval2", judged.Judged, "en"),
+        read=judged.judged("halueval2", judged.JudgedRow, "en"),
         note=f"long answers of five fields, two in three wrong; {NO_WEB}",
     ),
     Dataset(
@@ -195,7 +197,7 @@ _ALL = (
         name="cmrc2018", title="CMRC 2018, answers with a change", level="response", languages=ZH, n=400, licence="CC BY-SA 4.0",
         reference=True,
         sources=(
-            Source(
+            FileSource(
                 file="cmrc2018_dev.json", host="github", repository="ymcui/cmrc2018",
                 revision="7680ab3a7a1e3ac0d53ad13f7a4d6a3adff1da6a", path="data/cmrc2018_dev.json",
             ),

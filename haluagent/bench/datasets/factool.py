@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import AliasChoices, Field
 
-from haluagent.bench.datasets.items import Claim, Item
+from haluagent.bench.datasets.items import Item, LabelledClaim
 from haluagent.bench.datasets.rows import Name, Number, RowModel, Text, bad, rows
 from haluagent.types import Language
 
@@ -110,13 +110,13 @@ def _cited(paper: Paper) -> str:
     return f'The paper "{paper.title.strip()}"{authors}{year}.'
 
 
-def _claim(text: str, label: Any) -> Claim:
+def _claim(text: str, label: Any) -> LabelledClaim:
     """Return a claim on one line. FacTool's label is True for a correct claim; anything but a boolean counts as no
     label."""
-    return Claim(text=" ".join(text.split("\n")), wrong=not label if isinstance(label, bool) else None)
+    return LabelledClaim(text=" ".join(text.split("\n")), wrong=not label if isinstance(label, bool) else None)
 
 
-def _items(identifier: str, question: str, claims: Sequence[Claim], language: Language) -> Iterable[Item]:
+def _items(identifier: str, question: str, claims: Sequence[LabelledClaim], language: Language) -> Iterable[Item]:
     if any(claim.wrong is not None for claim in claims):
         yield Item(
             id=identifier,

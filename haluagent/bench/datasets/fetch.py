@@ -21,7 +21,7 @@ TIMEOUT = 60.0
 OTHERWISE = "or give --data DIR with the files"
 
 
-class Source(Record):
+class FileSource(Record):
     """A published file. `file` is its name in the cache; `revision` is a commit, or a branch if no commit is known."""
 
     file: str
@@ -39,7 +39,7 @@ class Hosts(Record):
     hub: str = "https://huggingface.co"
 
 
-class Stated(NamedTuple):
+class StatedFile(NamedTuple):
     """The hash and the size in bytes that the source states for a file."""
 
     kind: Literal["git blob SHA-1", "SHA-256"]
@@ -50,7 +50,7 @@ class Stated(NamedTuple):
 PUBLIC = Hosts()
 
 
-def fetch(name: str, sources: tuple[Source, ...], hosts: Hosts = PUBLIC) -> Path:
+def fetch(name: str, sources: tuple[FileSource, ...], hosts: Hosts = PUBLIC) -> Path:
     """Return the folder with a set's files, fetching those that are missing. No network is needed if all are there.
 
     A file appears under its name only once it is complete and matches the hash that its source states: the git blob
@@ -87,7 +87,7 @@ def _unchanged(path: Path, recorded: str) -> None:
         raise ConfigError(f"{path} has changed since it was fetched: {again}, {OTHERWISE}")
 
 
-def _fetched(name: str, source: Source, folder: Path, recorded: str | None, hosts: Hosts) -> str:
+def _fetched(name: str, source: FileSource, folder: Path, recorded: str | None, hosts: Hosts) -> str:
     """Download the file and return its SHA-256. `recorded` is the hash from an earlier download, if there was one."""
     import httpx
 
@@ -112,7 +112,7 @@ def _fetched(name: str, source: Source, folder: Path, recorded: str | None, host
     return digest
 
 
-def _compare(source: Source, path: Path, stated: Stated) -> None:
+def _compare(source: FileSource, path: Path, stated: StatedFile) -> None:
     actual = sha256_of(path).hexdigest() if stated.kind == "SHA-256" else git_blob(path)
     if actual != stated.digest:
         raise ConfigError(
@@ -130,14 +130,14 @@ def git_blob(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _url(source: Source, hosts: Hosts) -> str:
+def _url(source: FileSource, hosts: Hosts) -> str:
     path = quote(source.path)
     if source.host == "github":
         return f"{hosts.raw}/{source.repository}/{source.revision}/{path}"
     return f"{hosts.hub}/datasets/{source.repository}/resolve/{source.revision}/{path}"
 
 
-def _stated(source: Source, hosts: Hosts, http: "httpx.Client") -> Stated:
+def _stated(source: FileSource, hosts: Hosts, http: "httpx.Client") -> StatedFile:
     """Ask GitHub's contents API, or the headers of the Hugging Face hub, for the hash and the size of the file."""
     if source.host == "huggingface":
         return _stated_by_hub(source, _url(source, hosts), http)
@@ -150,12 +150,12 @@ def _stated(source: Source, hosts: Hosts, http: "httpx.Client") -> Stated:
     try:
         entries = {entry["path"]: entry for entry in response.json()}
         entry = entries[source.path]
-        return Stated("git blob SHA-1", str(entry["sha"]), int(entry["size"]))
+        return StatedFile("git blob SHA-1", str(entry["sha"]), int(entry["size"]))
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{url} says nothing of {source.path}: try again later, {OTHERWISE}") from None
 
 
-def _stated_by_hub(source: Source, url: str, http: "httpx.Client") -> Stated:
+def _stated_by_hub(source: FileSource, url: str, http: "httpx.Client") -> StatedFile:
     with _clear_errors(url):
         response = http.head(url)  # the redirect carries the hash; the storage behind it does not
         if response.status_code >= 400:
@@ -165,7 +165,7 @@ def _stated_by_hub(source: Source, url: str, http: "httpx.Client") -> Stated:
     size = headers.get("x-linked-size") or headers.get("content-length") or ""
     if len(digest) not in (40, 64) or not size.isdigit():
         raise ConfigError(f"{url} says nothing of the file's hash: try again later, {OTHERWISE}")
-    return Stated("SHA-256" if len(digest) == 64 else "git blob SHA-1", digest, int(size))
+    return StatedFile("SHA-256" if len(digest) == 64 else "git blob SHA-1", digest, int(size))
 
 
 def _download(name: str, url: str, path: Path, size: int, http: "httpx.Client") -> None:

@@ -3,7 +3,7 @@
 from haluagent.types import Language, Record
 
 
-class Claim(Record):
+class LabelledClaim(Record):
     """A sentence of the response with its gold label: True for a hallucination, None if it is not labelled."""
 
     text: str
@@ -23,4 +23,4 @@ class Item(Record):
     reference: str | None = None
     language: Language
     wrong: bool
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[LabelledClaim, ...] = ()

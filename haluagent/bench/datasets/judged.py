@@ -17,38 +17,38 @@ from haluagent.types import Language
 Reader = Callable[[Path], Iterator[Item]]
 
 
-class Judged(RowModel):
+class JudgedRow(RowModel):
     question: Text
     answer: Text
     judge: Judge
     name: Name | None = Field(default=None, validation_alias=AliasChoices("id", "question_id"))
 
 
-class WebQA(Judged):
+class WebQA(JudgedRow):
     output: str
 
 
-class Ape210K(Judged):
+class Ape210K(JudgedRow):
     equation: str
 
 
-class HumanEval(Judged):
+class HumanEval(JudgedRow):
     run_id: Any
 
 
-class WordCnt(Judged):
+class WordCnt(JudgedRow):
     question_id: Any
 
 
-class HalluQA(Judged):
+class HalluQA(JudgedRow):
     original_question: Any
 
 
-class WithKnowledge(Judged):
+class WithKnowledge(JudgedRow):
     knowledge: Text
 
 
-def judged(stem: str, model: type[Judged], language: Language | None) -> Reader:
+def judged(stem: str, model: type[JudgedRow], language: Language | None) -> Reader:
     """Return a reader for a set whose items are all in `language`; with None, the language of each item is detected."""
 
     def read(directory: Path) -> Iterator[Item]:
@@ -67,7 +67,7 @@ def tool_questions(kind: Literal["翻译", "共有多少天"]) -> Reader:
     """Return a reader for one half of the file on the two additional tools: translations, or days between two dates."""
 
     def read(directory: Path) -> Iterator[Item]:
-        for number, row in rows(directory, "translation_date", Judged):
+        for number, row in rows(directory, "translation_date", JudgedRow):
             if "翻译" not in row.question and "共有多少天" not in row.question:
                 why = "field 'question' asks for neither a translation (翻译) nor a number of days (共有多少天): is it of another set?"
                 raise bad(directory, "translation_date", number, why)
@@ -77,7 +77,7 @@ def tool_questions(kind: Literal["翻译", "共有多少天"]) -> Reader:
     return read
 
 
-def _item(number: int, row: Judged, language: Language | None) -> Item:
+def _item(number: int, row: JudgedRow, language: Language | None) -> Item:
     return Item(
         id=f"{number}:{number if row.name is None else row.name}",
         question=row.question,

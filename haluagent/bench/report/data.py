@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from haluagent.bench.report import cited
-from haluagent.bench.rows import About, Row
+from haluagent.bench.rows import Row, RunInfo
 from haluagent.bench.scoring.baselines import BestLength, best_length, trivial, trivial_claims
 from haluagent.bench.scoring.cost import Cost, cost
 from haluagent.bench.scoring.scores import BINS, Scores, bins, of_claims, of_responses
-from haluagent.bench.scoring.tool_use import ToolUse, tool_use
+from haluagent.bench.scoring.tool_use import ToolFigures, tool_use
 from haluagent.types import Record
 
 AGENT, PROMPT = "haluagent", "prompt"
@@ -58,18 +58,18 @@ class Bin(Record):
     hallucinations: float
 
 
-class Report(Record):
+class BenchReport(Record):
     """The figures of a run. `totals` gives the cost of each method over all sets; `tools` and `reliability` are about
     the agent."""
 
-    about: About
+    about: RunInfo
     sets: tuple[SetFigures, ...]
     totals: dict[str, Cost]
-    tools: tuple[ToolUse, ...]
+    tools: tuple[ToolFigures, ...]
     reliability: tuple[Bin, ...]
 
 
-def figures(about: About, rows: Sequence[Row]) -> Report:
+def figures(about: RunInfo, rows: Sequence[Row]) -> BenchReport:
     """Return the figures of all sets and methods of a run, with the sets in the order of the run."""
     methods = sorted(dict.fromkeys(row.method for row in rows), key=lambda name: {AGENT: 0, PROMPT: 1}.get(name, 2))
     groups = {
@@ -85,7 +85,7 @@ def figures(about: About, rows: Sequence[Row]) -> Report:
         if sentences.methods:
             sets.append(sentences)
     agent = [row for row in rows if row.method == AGENT]
-    return Report(
+    return BenchReport(
         about=about,
         sets=tuple(sets),
         totals={method: cost([row for row in rows if row.method == method]) for method in methods},
@@ -140,7 +140,7 @@ def reliability(rows: Sequence[Row]) -> list[Bin]:
     ]
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: BenchReport) -> dict[str, Any]:
     """Return all measured figures as JSON data, and the cited ones separately."""
     paper = {
         "source": cited.SOURCE, "responses": cited.RESPONSES, "sentences": cited.SENTENCES,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from haluagent.bench.report import cited
-from haluagent.bench.report.data import AGENT, PROMPT, Report, SetFigures
+from haluagent.bench.report.data import AGENT, PROMPT, BenchReport, SetFigures
 from haluagent.bench.report.text import (
     NONE,
     NOTES,
@@ -20,7 +20,7 @@ from haluagent.bench.scoring.baselines import LENGTH
 Cells = list[str]
 
 
-def markdown(report: Report) -> str:
+def markdown(report: BenchReport) -> str:
     """Return the tables under headings: quality by set, cost, tools, and the paper's columns with cited rows kept apart
     from measured ones."""
     about = report.about
@@ -46,7 +46,7 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
 
 
-def quality(report: Report) -> tuple[Cells, list[Cells]]:
+def quality(report: BenchReport) -> tuple[Cells, list[Cells]]:
     """Return the head and the lines of the quality table: one line per set and method, the baselines last, then the
     best length rule in words."""
     head = ["set", "method", "n", *(name for name, _ in QUALITY), "s/item", "best length rule on its own items"]
@@ -63,7 +63,7 @@ def quality(report: Report) -> tuple[Cells, list[Cells]]:
     return head, lines
 
 
-def costs(report: Report) -> tuple[Cells, list[Cells]]:
+def costs(report: BenchReport) -> tuple[Cells, list[Cells]]:
     """Return the head and the lines of the cost table: per item by set and method, then the totals of each method."""
     head = ["set", "method", "items", "failed", "model calls", "evaluated", "cached", "generated", "seconds",
             "normalised s", "tool calls"]  # fmt: skip
@@ -82,7 +82,7 @@ def costs(report: Report) -> tuple[Cells, list[Cells]]:
     return head, lines
 
 
-def tools(report: Report) -> tuple[Cells, list[Cells]]:
+def tools(report: BenchReport) -> tuple[Cells, list[Cells]]:
     """Return the head and the lines of the tool table: how often each tool was used, and with what result."""
     head = ["set", "tool", "used on", "verdict right there", "calls", "decided", "undecided", "failed", "rejected"]
     lines = [
@@ -95,7 +95,7 @@ def tools(report: Report) -> tuple[Cells, list[Cells]]:
     return head, lines
 
 
-def paper(report: Report) -> list[str]:
+def paper(report: BenchReport) -> list[str]:
     """Return Tables 3 and 4 of the paper with its columns, measured rows before cited ones, and the notes on them."""
     parts = []
     heads = {"response": "Whole responses: accuracy / F1", "sentence": "Sentences: accuracy / precision / recall / F1"}
@@ -120,7 +120,7 @@ def paper(report: Report) -> list[str]:
     ]
 
 
-def paper_table(report: Report, level: str) -> tuple[Cells, list[Cells], list[Cells]] | None:
+def paper_table(report: BenchReport, level: str) -> tuple[Cells, list[Cells], list[Cells]] | None:
     """Return the head, the measured rows and the cited rows of Table 3 (`response`) or 4 (`sentence`), limited to the
     columns that the run has; None if it has none of them."""
     quoted: Mapping[str, Mapping[str, tuple[float, ...]]] = cited.RESPONSES if level == "response" else cited.SENTENCES

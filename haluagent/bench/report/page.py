@@ -15,14 +15,14 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from haluagent.bench.report import cited
-from haluagent.bench.report.data import Report
+from haluagent.bench.report.data import BenchReport
 from haluagent.bench.report.markdown import costs, paper_table, tools
 from haluagent.bench.report.svg import balanced_chart, reliability_chart
 from haluagent.bench.report.text import NOTES, QUALITY, TEXT_COLUMNS, WITH_INTERVAL, lengths, per_item, percent
 from haluagent.bench.rows import Row
 
 
-def page(report: Report, rows: Sequence[Row]) -> str:
+def page(report: BenchReport, rows: Sequence[Row]) -> str:
     """Return the HTML page of a run."""
     script = _part("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

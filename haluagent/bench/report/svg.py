@@ -4,7 +4,7 @@ theme."""
 from collections.abc import Sequence
 from html import escape
 
-from haluagent.bench.report.data import AGENT, PROMPT, Bin, Report, SetFigures
+from haluagent.bench.report.data import AGENT, PROMPT, BenchReport, Bin, SetFigures
 
 SIDE, MARGIN = 320, 44
 NAMES, PLOT, STEP = 190, 460, 26
@@ -64,7 +64,7 @@ def _spoken(bins: Sequence[Bin]) -> str:
     return "; ".join(f"score {one.score:.2f}, {100 * one.hallucinations:.0f} % of {one.n}" for one in bins)
 
 
-def balanced_chart(report: Report) -> str:
+def balanced_chart(report: BenchReport) -> str:
     """Draw balanced accuracy by set: the agent with its interval, the simple prompt, and the best baseline that needs
     no model."""
     sets = [figures for figures in report.sets if figures.of(AGENT)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from haluagent.bench.report.data import AGENT, PROMPT, Report, SetFigures
+from haluagent.bench.report.data import AGENT, PROMPT, BenchReport, SetFigures
 from haluagent.bench.scoring.cost import Cost
 from haluagent.bench.scoring.scores import Scores
 
@@ -59,7 +59,7 @@ def lengths(figures: SetFigures) -> str:
     return f"“{best.rule}”: {percent(best.scores.accuracy)} accuracy, {percent(best.scores.balanced)} balanced"
 
 
-def summary(report: Report) -> str:
+def summary(report: BenchReport) -> str:
     """Return the short table: for each set the agent, the simple prompt, and the best baseline that needs no model."""
     head = [
         "set",

@@ -8,7 +8,7 @@ from haluagent.bench.report.data import as_json, figures
 from haluagent.bench.report.markdown import markdown as as_markdown
 from haluagent.bench.report.page import page
 from haluagent.bench.report.text import summary
-from haluagent.bench.rows import About, Row, read
+from haluagent.bench.rows import Row, RunInfo, read
 from haluagent.errors import ConfigError
 
 
@@ -31,7 +31,7 @@ def write(run_path: Path, out_stem: Path) -> list[Path]:
     return paths
 
 
-def markdown(about: About, rows: Sequence[Row]) -> str:
+def markdown(about: RunInfo, rows: Sequence[Row]) -> str:
     """Return the tables of a run as Markdown."""
     return as_markdown(figures(about, rows))
 
@@ -39,4 +39,4 @@ def markdown(about: About, rows: Sequence[Row]) -> str:
 def table(rows: Sequence[Row]) -> str:
     """Return the short table for a terminal: one line per set, with the simple prompt and the best trivial baseline
     beside the agent."""
-    return summary(figures(About(version="", model=""), rows))
+    return summary(figures(RunInfo(version="", model=""), rows))

@@ -8,10 +8,10 @@ from haluagent.bench.rows import Row
 from haluagent.bench.scoring.cost import checks
 from haluagent.types import Record, Step
 
-Outcome = Literal["decided", "undecided", "failed", "rejected"]
+ToolOutcome = Literal["decided", "undecided", "failed", "rejected"]
 
 
-class ToolUse(Record):
+class ToolFigures(Record):
     """The use of a tool on a set. `usage` is the share of items with a report in which it was called; `success` is the
     share of those items with a right verdict on the whole response (no verdict counts as wrong).
 
@@ -32,7 +32,7 @@ class ToolUse(Record):
     rejected: float
 
 
-def tool_use(rows: Sequence[Row]) -> list[ToolUse]:
+def tool_use(rows: Sequence[Row]) -> list[ToolFigures]:
     """Return one record for each tool that was called on each set, the most used first. Rows without a report are
     ignored."""
     reported = [row for row in rows if row.detection is not None]
@@ -44,7 +44,7 @@ def tool_use(rows: Sequence[Row]) -> list[ToolUse]:
     return found
 
 
-def outcome(step: Step) -> Outcome:
+def outcome(step: Step) -> ToolOutcome:
     """Return the outcome of a call."""
     if step.rejected:
         return "rejected"
@@ -53,14 +53,14 @@ def outcome(step: Step) -> Outcome:
     return "undecided" if step.result.label in (None, "unverified") else "decided"
 
 
-def _use(dataset: str, tool: str, rows: Sequence[Row]) -> ToolUse:
+def _use(dataset: str, tool: str, rows: Sequence[Row]) -> ToolFigures:
     steps = {row.id: [step for step in checks(row.detection) if step.call and step.call.name == tool] for row in rows}
     users = [row for row in rows if steps[row.id]]
     outcomes = [outcome(step) for row in users for step in steps[row.id]]
     shares: dict[str, float] = {
         name: outcomes.count(name) / len(outcomes) for name in ("decided", "undecided", "failed", "rejected")
     }  # fmt: skip
-    return ToolUse(
+    return ToolFigures(
         dataset=dataset,
         tool=tool,
         items=len(rows),

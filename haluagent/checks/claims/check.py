@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from haluagent.agent import HaluAgent
-from haluagent.checks.claims.checkers import Checker, Work
+from haluagent.checks.claims.checkers import Checker, CheckWork
 from haluagent.checks.claims.choice import ChoiceChecker
 from haluagent.checks.claims.extract import extract
 from haluagent.checks.claims.inputs import given_claims, given_passages
@@ -187,6 +187,6 @@ async def _check(
         if not passages:
             return [CheckedClaim(claim=claim, label=None, error=failed) for claim in claims], (), 1.0
     context = replace(context, reference="\n\n".join(passages))
-    work = Work(agent, context, passages, budget, asyncio.Semaphore(agent.concurrency))
+    work = CheckWork(agent, context, passages, budget, asyncio.Semaphore(agent.concurrency))
     checked, coverage = await label(work, claims, wanted, judge, tools=tools)
     return checked, passages, coverage

@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimFinding:
     """A passage's verdict on a claim.
 
     `probability` in [0, 1] is that of the label, if the checker gives one; `read` holds the spans of the passage that
@@ -46,7 +46,7 @@ async def together(parts: Sequence[Coroutine[Any, Any, R]]) -> list[R]:
 
 
 @dataclass(frozen=True)
-class Work:
+class CheckWork:
     """The claims of one response (`context.sentences`) to check against `passages`.
 
     `gate` bounds the concurrent calls.
@@ -68,7 +68,7 @@ class Work:
 
         return [await one(item) for item in items[:1]] + await together([one(item) for item in items[1:]])
 
-    async def attempt(self, check: Awaitable[Finding]) -> Finding:
+    async def attempt(self, check: Awaitable[ClaimFinding]) -> ClaimFinding:
         """Await a check; if the model or a tool fails, or a limit is reached, return a finding without a label.
 
         Raise `ModelError` if the endpoint no longer answers at all, which is no fault of the claim.
@@ -79,11 +79,11 @@ class Work:
         except ModelError as error:
             if not await asyncio.to_thread(answers, self.agent):
                 raise
-            return Finding(None, error=str(error))
+            return ClaimFinding(None, error=str(error))
         except (ToolError, FormatError, BudgetExceeded) as error:
-            return Finding(None, error=str(error))
+            return ClaimFinding(None, error=str(error))
         except TimeoutError:
-            return Finding(None, error=f"the time limit of {self.agent.limits.seconds or 0:g} s was reached")
+            return ClaimFinding(None, error=f"the time limit of {self.agent.limits.seconds or 0:g} s was reached")
 
 
 class Checker(Protocol):
@@ -95,7 +95,7 @@ class Checker(Protocol):
     name: str
     asks_model: bool
 
-    async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
+    async def check(self, work: CheckWork, passage: int, claims: Sequence[Sentence]) -> list[ClaimFinding]:
         """Return a finding for each claim, in order, from the passage of that number alone.
 
         Raise `ConfigError` if something has to be set up first, `ModelError` if the endpoint is gone.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from haluagent.checks.claims.checkers import Finding, Work
+from haluagent.checks.claims.checkers import CheckWork, ClaimFinding
 from haluagent.checks.claims.localize import cite
 from haluagent.checks.claims.records import Relation
 from haluagent.judging.comparison import Comparison, compare, read_without_orders
@@ -31,30 +31,30 @@ class ChoiceChecker:
     name = "choice"
     asks_model = True
 
-    async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
-        async def one(claim: Sentence) -> Finding:
+    async def check(self, work: CheckWork, passage: int, claims: Sequence[Sentence]) -> list[ClaimFinding]:
+        async def one(claim: Sentence) -> ClaimFinding:
             return await work.attempt(check_one(work, passage, claim))
 
         return await work.each(one, claims)
 
 
-async def check_one(work: Work, passage: int, claim: Sentence) -> Finding:
+async def check_one(work: CheckWork, passage: int, claim: Sentence) -> ClaimFinding:
     """Check one claim against one passage.
 
     A passage with nothing but white space or orders to its reader is Neutral.
     """
     text = work.passages[passage]
     if not (await asyncio.to_thread(read_without_orders, text)).strip():  # a long one takes seconds
-        return Finding("Neutral", read=((0, len(text)),))
+        return ClaimFinding("Neutral", read=((0, len(text)),))
     context = replace(work.context, reference=text)
     found = await compare(context, claim)
     locate = partial(cite, work.passages, passage, found.readable, found.place, claim.claim)
     if found.label == "supported":
-        return Finding("Entailment", found.supported, locate(), found.read)
+        return ClaimFinding("Entailment", found.supported, locate(), found.read)
     label: Relation = "Neutral"
     if _speaks_against(found, context.language) and await _says_enough(context, claim, found):
         label = "Contradiction"
-    return Finding(label, 1 - found.supported, locate() if label == "Contradiction" else None, found.read)
+    return ClaimFinding(label, 1 - found.supported, locate() if label == "Contradiction" else None, found.read)
 
 
 def _speaks_against(found: Comparison, language: Language) -> bool:

@@ -27,7 +27,7 @@ Content = str | tuple[str, str, str]
 _FOUND = ("ys", "Y", "error", "haluagent")
 
 
-class Item(Record):
+class ClaimItem(Record):
     """An item of a file. `number` counts from 1; `fields` holds the item as read; `claims` is None if it has none."""
 
     number: int
@@ -38,7 +38,7 @@ class Item(Record):
     claims: tuple[Content, ...] | None = None
 
 
-def read(path: Path) -> list[Item]:
+def read(path: Path) -> list[ClaimItem]:
     """Read the items of a file: a JSON list, or one object per line.
 
     Raise a `ConfigError` that names an invalid item.
@@ -75,7 +75,7 @@ def _objects(text: str, path: Path) -> list[Any]:
     return objects
 
 
-def parse(fields: Any, number: int) -> Item:
+def parse(fields: Any, number: int) -> ClaimItem:
     """Parse an item. Raise a `ConfigError` with one line that says what is wrong with it."""
     if not isinstance(fields, dict):
         raise ConfigError(f"item {number} is not an object: an item is {{response, question?, reference?, claims?}}")
@@ -95,7 +95,7 @@ def parse(fields: Any, number: int) -> Item:
         reference = tuple(reference)
     if not isinstance(reference, str | tuple | None):
         raise ConfigError(f"item {number}: `reference` is neither a text nor a list of texts")
-    return Item(
+    return ClaimItem(
         number=number,
         fields=fields,
         response=fields["response"],
@@ -133,7 +133,7 @@ def _content(claim: Any, where: str) -> Content:
     raise ConfigError(f"{where} is neither a text nor [head, relation, tail]")
 
 
-def with_claims(item: Item, extraction: Extraction) -> dict[str, Any]:
+def with_claims(item: ClaimItem, extraction: Extraction) -> dict[str, Any]:
     """Return the item with the claims of its response."""
     own = {"claims": [_place(claim) for claim in extraction.claims], "error": extraction.error}
     return {
@@ -143,7 +143,7 @@ def with_claims(item: Item, extraction: Extraction) -> dict[str, Any]:
     }
 
 
-def with_report(item: Item, report: ClaimReport) -> dict[str, Any]:
+def with_report(item: ClaimItem, report: ClaimReport) -> dict[str, Any]:
     """Return the item with its labels; if a claim has none, with an error and without `ys` and `Y`."""
     fields = _without(item, *_FOUND)
     if item.claims is None:  # they were extracted, so the item's own are from another run
@@ -162,7 +162,7 @@ def with_report(item: Item, report: ClaimReport) -> dict[str, Any]:
     return {**fields, "haluagent": {"claims": [_found(checked) for checked in report.claims], **own}}
 
 
-def with_error(item: Item, error: str) -> dict[str, Any]:
+def with_error(item: ClaimItem, error: str) -> dict[str, Any]:
     """Return an item that could not be checked, with the error."""
     return {**_without(item, *_FOUND), "error": error}
 
@@ -192,7 +192,7 @@ def summary(items: Sequence[dict[str, Any]]) -> str:
     return f"{len(items)} responses: {', '.join(f'{label} {share:.1%}' for label, share in mean_rates(labels).items())}"
 
 
-def _without(item: Item, *names: str) -> dict[str, Any]:
+def _without(item: ClaimItem, *names: str) -> dict[str, Any]:
     return {name: value for name, value in item.fields.items() if name not in names}
 
 

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from haluagent.checks.claims.checkers import Finding, Work
+from haluagent.checks.claims.checkers import CheckWork, ClaimFinding
 from haluagent.checks.claims.choice import check_one
 from haluagent.checks.claims.localize import cite
 from haluagent.checks.claims.merge import MERGED
@@ -42,17 +42,17 @@ class JointChecker:
     name = "joint"
     asks_model = True
 
-    async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
+    async def check(self, work: CheckWork, passage: int, claims: Sequence[Sentence]) -> list[ClaimFinding]:
         text, count = work.passages[passage], work.context.model.count_tokens
         readable = await asyncio.to_thread(read_without_orders, text)
         if not readable.strip():
-            return [Finding("Neutral", read=((0, len(text)),)) for _ in claims]
-        found: dict[int, Finding] = {}  # by the claim's index in `claims`
+            return [ClaimFinding("Neutral", read=((0, len(text)),)) for _ in claims]
+        found: dict[int, ClaimFinding] = {}  # by the claim's index in `claims`
         wanted: dict[Span, list[int]] = defaultdict(list)
         for at, claim in enumerate(claims):
             if place := quoted(claim.text, text):
                 there = cite(work.passages, passage, readable, place, claim.claim)
-                found[at] = Finding("Entailment", QUOTED, there, ((0, len(text)),))
+                found[at] = ClaimFinding("Entailment", QUOTED, there, ((0, len(text)),))
             else:
                 spans, _ = await asyncio.to_thread(best_windows, readable, claim.claim, WINDOWS, WINDOW_TOKENS, count)
                 for span in spans:
@@ -75,9 +75,9 @@ class JointChecker:
             label = next(one for one in MERGED if any(one == said for said, _ in answers[at]))
             place = next(span for said, span in answers[at] if said == label)
             citation = cite(work.passages, passage, readable, place, claims[at].claim) if label != "Neutral" else None
-            found[at] = Finding(label, None, citation, tuple(span for _, span in answers[at]))
+            found[at] = ClaimFinding(label, None, citation, tuple(span for _, span in answers[at]))
 
-        async def alone(at: int) -> Finding:
+        async def alone(at: int) -> ClaimFinding:
             return await work.attempt(check_one(work, passage, claims[at]))
 
         again = sorted(lost)
@@ -89,7 +89,7 @@ def _groups(numbers: list[int]) -> list[list[int]]:
     return [numbers[at : at + TOGETHER] for at in range(0, len(numbers), TOGETHER)]
 
 
-async def _ask(work: Work, window: str, claims: Sequence[Sentence]) -> dict[int, Relation]:
+async def _ask(work: CheckWork, window: str, claims: Sequence[Sentence]) -> dict[int, Relation]:
     """Return the model's labels by index in `claims`; empty if the call failed."""
     model = work.context.model
     shown = [" ".join(clip(claim.claim, CLAIM_TOKENS, model.count_tokens)[0].split()) for claim in claims]

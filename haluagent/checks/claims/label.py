@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from haluagent.checks.claims.by_tools import decide
-from haluagent.checks.claims.checkers import Checker, Finding, Work, together
+from haluagent.checks.claims.checkers import Checker, CheckWork, ClaimFinding, together
 from haluagent.checks.claims.merge import merge
 from haluagent.checks.claims.records import CheckedClaim, Claim
 from haluagent.detection.pipeline import share
@@ -13,7 +13,7 @@ from haluagent.types import Span, ToolResult
 
 
 async def label(
-    work: Work, claims: Sequence[Claim], wanted: Sequence[Sequence[int]], judge: Checker, *, tools: bool
+    work: CheckWork, claims: Sequence[Claim], wanted: Sequence[Sequence[int]], judge: Checker, *, tools: bool
 ) -> tuple[list[CheckedClaim], float]:
     """Return the claims with their labels, and the share in [0, 1] of the passages' characters that was read.
 
@@ -28,7 +28,7 @@ async def label(
     open_ones = [at for at in range(len(claims)) if at not in decided or decided[at][1].label == "supported"]
     gate = asyncio.Semaphore(work.agent.concurrency)  # few passages at a time, because their prefixes share a cache
 
-    async def read(number: int) -> dict[int, Finding]:
+    async def read(number: int) -> dict[int, ClaimFinding]:
         about = [at for at in open_ones if number in wanted[at]]
         async with gate:
             said = await judge.check(work, number, [sentences[at] for at in about])
@@ -42,7 +42,7 @@ async def label(
 
 
 def _labelled(
-    claim: Claim, findings: Sequence[Finding], checker: str, decided: tuple[str, ToolResult] | None
+    claim: Claim, findings: Sequence[ClaimFinding], checker: str, decided: tuple[str, ToolResult] | None
 ) -> CheckedClaim:
     """Return a claim with its label from a tool and the passages.
 

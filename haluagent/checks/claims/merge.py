@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from haluagent.checks.claims.checkers import Finding
+from haluagent.checks.claims.checkers import ClaimFinding
 from haluagent.checks.claims.records import RELATIONS, Aggregator, CheckedClaim, Claim, Relation, Verdict
 
 # The order of precedence where passages disagree, and where equally many claims stand on either side.
@@ -10,7 +10,7 @@ MERGED: tuple[Relation, ...] = ("Entailment", "Contradiction", "Neutral")
 _WORST: tuple[Relation, ...] = ("Contradiction", "Neutral", "Entailment")
 
 
-def merge(claim: Claim, findings: Sequence[Finding], checker: str) -> CheckedClaim:
+def merge(claim: Claim, findings: Sequence[ClaimFinding], checker: str) -> CheckedClaim:
     """Return a claim with the label of all its passages: any Entailment, else any Contradiction, else Neutral.
 
     It cites every passage with that label and has the highest of their probabilities. An Entailment stands whatever

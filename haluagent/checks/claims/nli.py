@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from haluagent.checks.claims.checkers import Finding, Work
+from haluagent.checks.claims.checkers import CheckWork, ClaimFinding
 from haluagent.checks.claims.localize import cite
 from haluagent.checks.claims.merge import MERGED
 from haluagent.checks.claims.records import RELATIONS, Relation
@@ -45,10 +45,10 @@ class NLIChecker:
         self._loaded: _CrossEncoder | None = None
         self._lock = threading.Lock()
 
-    async def check(self, work: Work, passage: int, claims: Sequence[Sentence]) -> list[Finding]:
+    async def check(self, work: CheckWork, passage: int, claims: Sequence[Sentence]) -> list[ClaimFinding]:
         encoder = await asyncio.to_thread(self._load)
 
-        async def one(claim: Sentence) -> Finding:
+        async def one(claim: Sentence) -> ClaimFinding:
             return await work.attempt(asyncio.to_thread(_judge, encoder, work.passages, passage, claim.claim))
 
         return await work.each(one, claims)
@@ -60,12 +60,12 @@ class NLIChecker:
             return self._loaded
 
 
-def _judge(encoder: "_CrossEncoder", passages: tuple[str, ...], number: int, claim: str) -> Finding:
+def _judge(encoder: "_CrossEncoder", passages: tuple[str, ...], number: int, claim: str) -> ClaimFinding:
     """Judge a claim: any window may entail it, else any may contradict it; the window with the highest probability is
     cited."""
     readable = read_without_orders(passages[number])
     if not readable.strip():
-        return Finding("Neutral", read=((0, len(readable)),))
+        return ClaimFinding("Neutral", read=((0, len(readable)),))
     scored, whole = encoder.windows(readable, claim)
     for label in MERGED:
         places = [(share[label], place) for place, share in scored if max(share, key=share.__getitem__) == label]
@@ -74,7 +74,7 @@ def _judge(encoder: "_CrossEncoder", passages: tuple[str, ...], number: int, cla
     probability, place = max(places)
     citation = cite(passages, number, readable, place, claim) if label != "Neutral" else None
     read = ((0, len(readable)),) if whole else tuple(sorted(place for place, _ in scored))
-    return Finding(label, probability, citation, read)
+    return ClaimFinding(label, probability, citation, read)
 
 
 class _CrossEncoder:

@@ -17,7 +17,7 @@ from haluagent.checks.claims import check, file
 from haluagent.checks.claims.check import CheckerName
 from haluagent.checks.claims.checkers import Checker
 from haluagent.checks.claims.extract import extract
-from haluagent.checks.claims.file import Item
+from haluagent.checks.claims.file import ClaimItem
 from haluagent.checks.claims.records import Aggregator, Format
 from haluagent.errors import ConfigError
 from haluagent.types import Record, Usage
@@ -25,7 +25,7 @@ from haluagent.types import Record, Usage
 Command = Literal["extract", "check", "extract-check"]
 
 
-class Task(Record):
+class ClaimsTask(Record):
     """The work to do for each item. `nli_model` goes with the checker "nli"."""
 
     command: Command
@@ -37,7 +37,7 @@ class Task(Record):
     language: str = "auto"
 
 
-class Row(Record):
+class ClaimsRow(Record):
     """An item that is done, as it will be written. `digest` tells whether the item and the task are still the same."""
 
     number: int
@@ -55,13 +55,13 @@ def partial(out: Path) -> Path:
     return out.with_name(f"{out.name}.partial.jsonl")
 
 
-def finished(items: Sequence[Item], out: Path, task: Task) -> dict[int, Row]:
+def finished(items: Sequence[ClaimItem], out: Path, task: ClaimsTask) -> dict[int, ClaimsRow]:
     """Return the items that an earlier run has done, by number.
 
     Raise `ConfigError` if they are other items, or of another task. An item that failed may have been corrected since.
     """
     path = partial(out)
-    rows = {row.number: row for row in map(Row.model_validate, iterate(path))} if path.exists() else {}
+    rows = {row.number: row for row in map(ClaimsRow.model_validate, iterate(path))} if path.exists() else {}
     digests = {item.number: _digest(item, task) for item in items}
     for row in rows.values():
         if not row.failed and digests.get(row.number) != row.digest:
@@ -70,15 +70,15 @@ def finished(items: Sequence[Item], out: Path, task: Task) -> dict[int, Row]:
 
 
 def run(
-    items: Sequence[Item],
+    items: Sequence[ClaimItem],
     out: Path,
     agents: list[HaluAgent],
-    task: Task,
+    task: ClaimsTask,
     *,
     in_flight: int = 1,
     bounds: Bounds | None = None,
     again: bool = False,
-    progress: Callable[[Row], None] = lambda row: None,
+    progress: Callable[[ClaimsRow], None] = lambda row: None,
 ) -> str | None:
     """Do the items that are not done yet, and write `out` when all are; with `again`, those that failed are repeated.
 
@@ -89,7 +89,7 @@ def run(
     with Journal(partial(out)) as journal:
         rows = {number: row for number, row in finished(items, out, task).items() if not (again and row.failed)}
 
-        def keep(row: Row) -> None:
+        def keep(row: ClaimsRow) -> None:
             rows[row.number] = row
             journal.append(row.model_dump_json())
             progress(row)
@@ -106,12 +106,12 @@ def run(
     return ended
 
 
-async def do(agent: HaluAgent, item: Item, task: Task, checker: Checker) -> Row:
+async def do(agent: HaluAgent, item: ClaimItem, task: ClaimsTask, checker: Checker) -> ClaimsRow:
     """Do one item. Raise `ConfigError` for one that cannot be checked, `ModelError` if the endpoint failed."""
     digest = _digest(item, task)
     if task.command == "extract":
         found = await extract(agent, item.response, item.question, format=task.format, language=task.language)
-        return Row(number=item.number, digest=digest, item=file.with_claims(item, found), usage=found.usage)
+        return ClaimsRow(number=item.number, digest=digest, item=file.with_claims(item, found), usage=found.usage)
     if task.command == "extract-check":
         item = item.model_copy(update={"claims": None})
     elif item.claims is None:
@@ -128,24 +128,24 @@ async def do(agent: HaluAgent, item: Item, task: Task, checker: Checker) -> Row:
         tools=task.tools,
         language=task.language,
     )
-    return Row(number=item.number, digest=digest, item=file.with_report(item, report), usage=report.usage)
+    return ClaimsRow(number=item.number, digest=digest, item=file.with_report(item, report), usage=report.usage)
 
 
-def _asks_model(task: Task, checker: Checker) -> bool:
+def _asks_model(task: ClaimsTask, checker: Checker) -> bool:
     extracts = task.command != "check" and task.format == "triplet"
     return extracts or (task.command != "extract" and checker.asks_model)
 
 
-def _job(item: Item, task: Task, checker: Checker) -> Job[Row]:
-    async def one(agent: HaluAgent) -> Row:
+def _job(item: ClaimItem, task: ClaimsTask, checker: Checker) -> Job[ClaimsRow]:
+    async def one(agent: HaluAgent) -> ClaimsRow:
         return await do(agent, item, task, checker)
 
-    def failed(error: str) -> Row:
-        return Row(number=item.number, digest=_digest(item, task), item=file.with_error(item, error))
+    def failed(error: str) -> ClaimsRow:
+        return ClaimsRow(number=item.number, digest=_digest(item, task), item=file.with_error(item, error))
 
     return Job(one, failed)
 
 
-def _digest(item: Item, task: Task) -> str:
+def _digest(item: ClaimItem, task: ClaimsTask) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of an item and its task."""
     return hashlib.sha256(json.dumps([item.fields, task.model_dump()], sort_keys=True).encode()).hexdigest()[:16]

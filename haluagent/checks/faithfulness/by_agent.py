@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from haluagent.agent import HaluAgent
 from haluagent.checks.faithfulness.abstain import NO_CLAIM
-from haluagent.checks.faithfulness.case import Case, Finding, undecided
+from haluagent.checks.faithfulness.case import Case, FaithfulnessFinding, undecided
 from haluagent.errors import ModelError
 from haluagent.text.messages import message
 from haluagent.tooling.registry import Registry
@@ -14,7 +14,7 @@ from haluagent.types import Detection, MemoryEntry
 UNSAID = 0.6  # the lowest score of an answer with a sentence that nothing decides
 
 
-async def by_agent(agent: HaluAgent, case: Case) -> Finding:
+async def by_agent(agent: HaluAgent, case: Case) -> FaithfulnessFinding:
     """Judge the answer claim by claim: FAIL if a sentence is contradicted, PASS if every claim is supported.
 
     Claims that could not be checked are new beyond the documents: the score is then at least `UNSAID`, and the
@@ -40,7 +40,7 @@ async def by_agent(agent: HaluAgent, case: Case) -> Finding:
         verdict = "FAIL" if detection.hallucination else "PASS"
     places = [item for entry in claims for item in entry.evidence if item.source == "reference" and item.span]
     coverage = detection.coverage.reference or 0.0
-    return Finding(score, verdict, tuple(notes), tuple(places), coverage, usage=detection.usage)
+    return FaithfulnessFinding(score, verdict, tuple(notes), tuple(places), coverage, usage=detection.usage)
 
 
 def within(agent: HaluAgent) -> HaluAgent:

@@ -36,7 +36,7 @@ class Case:
         return "FAIL" if score > self.threshold else "PASS"
 
 
-class Finding(NamedTuple):
+class FaithfulnessFinding(NamedTuple):
     """The fields of `Faithfulness` that a mode decides. `usage` is the cost that the case's meter did not count."""
 
     score: float
@@ -48,6 +48,6 @@ class Finding(NamedTuple):
     usage: Usage = NO_USAGE
 
 
-def undecided(error: str, usage: Usage = NO_USAGE) -> Finding:
+def undecided(error: str, usage: Usage = NO_USAGE) -> FaithfulnessFinding:
     """Return a finding of neither PASS nor FAIL."""
-    return Finding(EVEN, None, error=error, usage=usage)
+    return FaithfulnessFinding(EVEN, None, error=error, usage=usage)

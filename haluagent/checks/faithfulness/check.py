@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from haluagent.agent import HaluAgent
 from haluagent.checks.faithfulness.abstain import NO_CLAIM, claims_nothing
 from haluagent.checks.faithfulness.by_agent import by_agent
-from haluagent.checks.faithfulness.case import Case, Finding, undecided
+from haluagent.checks.faithfulness.case import Case, FaithfulnessFinding, undecided
 from haluagent.checks.faithfulness.fast import by_choice
 from haluagent.checks.faithfulness.judge import by_reasons, by_template
 from haluagent.checks.faithfulness.records import Faithfulness, Mode
@@ -131,12 +131,12 @@ def _template(mode: str, threshold: float, prompt_file: Path | None) -> Template
     return Template(prompt_file)
 
 
-async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | None) -> Finding:
+async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | None) -> FaithfulnessFinding:
     # In threads: long texts take seconds.
     if await asyncio.to_thread(claims_nothing, case.question, case.answer):
         return undecided(NO_CLAIM)
     if await asyncio.to_thread(refuses, case.answer, "answer", case.question):
-        return Finding(0.0, "PASS", (message("faithfulness.abstains", case.language),))
+        return FaithfulnessFinding(0.0, "PASS", (message("faithfulness.abstains", case.language),))
     case = case.reading(await asyncio.to_thread(read_without_orders, case.document))
     if not case.readable.strip():
         return undecided(_ORDERS)

@@ -4,9 +4,9 @@ import asyncio
 import math
 from dataclasses import replace
 
-from haluagent.checks.faithfulness.case import Case, Finding, undecided
+from haluagent.checks.faithfulness.case import Case, FaithfulnessFinding, undecided
 from haluagent.judging.comparison import QUOTED, WINDOWS
-from haluagent.judging.judge import WINDOW_TOKENS, Source, ask, weigh
+from haluagent.judging.judge import WINDOW_TOKENS, TextSource, ask, weigh
 from haluagent.judging.passages import best_windows, quoted
 from haluagent.models.calibration import Wording
 from haluagent.protocols import ToolContext
@@ -18,17 +18,19 @@ from haluagent.types import Language, Sentence, Span
 _SILENT = "the model's judgement depends on nothing but the order of its options: use another mode, or another model"
 
 
-async def by_choice(case: Case) -> Finding:
+async def by_choice(case: Case) -> FaithfulnessFinding:
     """Judge whether the documents support the answer; one window is enough, of those that share most words with it.
 
     A single sentence is judged as the answer to the question, several as one statement. Undecided if the judgement says
     nothing. Raise `ModelError` or `BudgetExceeded`.
     """
     language = case.language
-    source = Source("reference", case.document)
+    source = TextSource("reference", case.document)
     if span := quoted(case.answer, case.readable):
         evidence = source.evidence(span, case.answer, QUOTED)
-        return Finding(1 - QUOTED, case.verdict(1 - QUOTED), (message("faithfulness.quoted", language),), (evidence,))
+        return FaithfulnessFinding(
+            1 - QUOTED, case.verdict(1 - QUOTED), (message("faithfulness.quoted", language),), (evidence,)
+        )
     count = case.model.count_tokens
     about = f"{case.question} {case.answer}"
     spans, whole = await asyncio.to_thread(best_windows, case.readable, about, WINDOWS, WINDOW_TOKENS, count)
@@ -58,7 +60,7 @@ async def by_choice(case: Case) -> Finding:
     if hidden := clip(case.answer, WINDOW_TOKENS, count)[1]:
         notes.append(message("faithfulness.clipped", language, hidden=hidden))
     coverage = covered(spans, whole, len(case.document))
-    return Finding(score, verdict, (*notes, *unread(coverage, case.language)), (evidence,), coverage)
+    return FaithfulnessFinding(score, verdict, (*notes, *unread(coverage, case.language)), (evidence,), coverage)
 
 
 def covered(spans: list[Span], whole: bool, length: int) -> float:

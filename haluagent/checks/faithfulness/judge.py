@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from haluagent.checks.faithfulness.case import Case, Finding, undecided
+from haluagent.checks.faithfulness.case import Case, FaithfulnessFinding, undecided
 from haluagent.checks.faithfulness.fast import by_choice, covered, unread
-from haluagent.checks.faithfulness.parse import Reply, read
+from haluagent.checks.faithfulness.parse import JudgeReply, read
 from haluagent.checks.faithfulness.template import Template
 from haluagent.judging.judge import WINDOW_TOKENS, in_both_orders
 from haluagent.judging.passages import best_windows
@@ -42,7 +42,7 @@ def grammar(language: Language) -> str:
     )
 
 
-async def by_reasons(case: Case) -> Finding:
+async def by_reasons(case: Case) -> FaithfulnessFinding:
     """Return the model's reasons and the probability of FAIL.
 
     The score averages the calibrated log-odds given after these reasons and those of the mode `fast`: small models
@@ -66,7 +66,7 @@ async def by_reasons(case: Case) -> Finding:
     verdict = case.verdict(score)
     if verdict != reply.score:
         notes.append(message("faithfulness.apart", case.language, written=reply.score, verdict=verdict))
-    return Finding(score, verdict, (*notes, *rest), compared.evidence, coverage)
+    return FaithfulnessFinding(score, verdict, (*notes, *rest), compared.evidence, coverage)
 
 
 class Reasoned(NamedTuple):
@@ -74,7 +74,7 @@ class Reasoned(NamedTuple):
     share of the document that it was shown."""
 
     text: str
-    reply: Reply
+    reply: JudgeReply
     judged: Judgement | None
     coverage: float
 
@@ -91,7 +91,7 @@ async def reason(case: Case) -> Reasoned:
     return Reasoned(generation.text, reply, judged, coverage)
 
 
-async def by_template(case: Case, template: Template) -> Finding:
+async def by_template(case: Case, template: Template) -> FaithfulnessFinding:
     """Return the verdict that a model gives to its publisher's prompt, sent as one message.
 
     The score is 1 for FAIL, 0 for PASS. Undecided if the reply has no SCORE. Raise `ModelError` or `BudgetExceeded`.
@@ -125,7 +125,7 @@ def _fitted(case: Case, room: int) -> tuple[str, str, str, float]:
     return question, answer, document, covered(spans, whole, len(case.document))
 
 
-async def _judged_again(case: Case, asked: Sequence[Message], reply: Reply) -> Judgement:
+async def _judged_again(case: Case, asked: Sequence[Message], reply: JudgeReply) -> Judgement:
     """Judge the answer after the model's reasons, asked with the options in both orders.
 
     The SCORE that the model wrote is not shown, because it would only be repeated.
@@ -140,11 +140,11 @@ async def _judged_again(case: Case, asked: Sequence[Message], reply: Reply) -> J
     return judgement(one, other, curve, scored=scored)
 
 
-def _as_written(reply: Reply, coverage: float, rest: list[str]) -> Finding:
-    return Finding(float(reply.score == "FAIL"), reply.score, (*reply.reasoning, *rest), coverage=coverage)
+def _as_written(reply: JudgeReply, coverage: float, rest: list[str]) -> FaithfulnessFinding:
+    return FaithfulnessFinding(float(reply.score == "FAIL"), reply.score, (*reply.reasoning, *rest), coverage=coverage)
 
 
-def _unreadable(text: str, reply: Reply) -> Finding:
+def _unreadable(text: str, reply: JudgeReply) -> FaithfulnessFinding:
     shown = " ".join(text.split())[:200]
     return undecided(f"the model wrote neither PASS nor FAIL: {shown or '(nothing)'}")._replace(
         reasoning=reply.reasoning

@@ -22,14 +22,14 @@ _BULLET = re.compile(r"^(?:[-*•·]|\d{1,2}[.)、])\s*")
 _EDGES = " \t\r\n\"'“”‘’`,[]{}"
 
 
-class Reply(NamedTuple):
+class JudgeReply(NamedTuple):
     """A parsed reply. `score` is None if the reply gives none, or both."""
 
     score: Score | None
     reasoning: tuple[str, ...]
 
 
-def read(text: str) -> Reply:
+def read(text: str) -> JudgeReply:
     """Parse a reply.
 
     The score comes from its JSON if it has any, else from the value after its last SCORE, else from the only one of the
@@ -37,7 +37,7 @@ def read(text: str) -> Reply:
     """
     found = _json(text)
     if found is not None and "SCORE" in found:
-        return Reply(_one_of(str(found["SCORE"]).upper()), _bullets(found.get("REASONING", "")))
+        return JudgeReply(_one_of(str(found["SCORE"]).upper()), _bullets(found.get("REASONING", "")))
     said = _FORM.sub("?", text)
     if scores := _SCORE.findall(said):
         score = _one_of(str(scores[-1]).upper())
@@ -46,7 +46,7 @@ def read(text: str) -> Reply:
         score = _one_of(said) or (_one_of(last[1]) if last else None)
     body = _REASONING.search(text)
     written = (body[1] if body else text).replace("\\n", "\n").replace('\\"', '"')
-    return Reply(score, _bullets(_BETWEEN.split(written)))
+    return JudgeReply(score, _bullets(_BETWEEN.split(written)))
 
 
 def _json(text: str) -> dict[str, Any] | None:

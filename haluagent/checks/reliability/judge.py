@@ -23,7 +23,7 @@ SURE = 0.2  # log-odds, below which either way nothing is said
 TEXT_TOKENS = 1200  # of a text in a question
 
 
-class Judged(NamedTuple):
+class JudgedCall(NamedTuple):
     """An answer, and the probability of "yes" in [0, 1]; `unsure` if that is too close to one half."""
 
     verdict: Verdict
@@ -53,13 +53,13 @@ class Judge:
     def __init__(self, model: Model, language: Language) -> None:
         self._meter = Meter(model, Budget(Limits()))
         self._language = language
-        self._relevance: dict[str, Judged] = {}
+        self._relevance: dict[str, JudgedCall] = {}
 
     @property
     def usage(self) -> Usage:
         return self._meter.usage
 
-    async def relevant(self, query: str, tool: ToolSpec) -> Judged:
+    async def relevant(self, query: str, tool: ToolSpec) -> JudgedCall:
         """Judge whether a tool can help with a request."""
         if tool.name not in self._relevance:
             self._relevance[tool.name] = await self._says(
@@ -67,15 +67,15 @@ class Judge:
             )
         return self._relevance[tool.name]
 
-    async def authentic(self, history: Sequence[str], arguments: dict[str, Any]) -> Judged:
+    async def authentic(self, history: Sequence[str], arguments: dict[str, Any]) -> JudgedCall:
         """Judge whether the arguments come from what was said before, or may be inferred from it."""
         return await self._says(self._join(history), mention_of(arguments, self._language), "authentic")
 
-    async def uses(self, answer: str, calls: Sequence[ToolUse]) -> Judged:
+    async def uses(self, answer: str, calls: Sequence[ToolUse]) -> JudgedCall:
         """Judge whether an answer draws on the results of these calls."""
         return await self._says(self._join(map(_shown, calls)), answer, "results")
 
-    async def solved(self, query: str, answer: str, calls: Sequence[ToolUse]) -> Judged:
+    async def solved(self, query: str, answer: str, calls: Sequence[ToolUse]) -> JudgedCall:
         """Judge whether the answer gives what was asked for (`yes`) or gives the task back to the user (`no`)."""
         results = self._join(map(_shown, calls))
         given = {"query": self._clip(query), "results": results, "answer": self._clip(answer)}
@@ -84,7 +84,7 @@ class Judge:
         )
         return _judged(judgement(one, other, AS_IT_IS, scored=scored))
 
-    async def _says(self, text: str, statement: str, wording: Wording) -> Judged:
+    async def _says(self, text: str, statement: str, wording: Wording) -> JudgedCall:
         """Judge whether a text says what a statement says."""
         context = ToolContext(question="", response=statement, language=self._language, sentences=(), model=self._meter)
         sentence = Sentence(index=1, text=statement, span=(0, len(statement)))
@@ -98,10 +98,10 @@ class Judge:
         return clip(text, min(tokens, self._meter.context // 4), self._meter.count_tokens)[0]
 
 
-def _judged(found: Judgement) -> Judged:
+def _judged(found: Judgement) -> JudgedCall:
     if found.silent or abs(log_odds(found.supported)) < SURE:
-        return Judged("unsure", found.supported)
-    return Judged("yes" if found.supported > 0.5 else "no", found.supported)
+        return JudgedCall("unsure", found.supported)
+    return JudgedCall("yes" if found.supported > 0.5 else "no", found.supported)
 
 
 def _shown(call: ToolUse) -> str:

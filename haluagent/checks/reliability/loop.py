@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from haluagent.checks.reliability import turns
-from haluagent.checks.reliability.records import Ending, Settings
+from haluagent.checks.reliability.records import Ending, ReliabilitySettings
 from haluagent.checks.runs.records import AgentRun, ToolSpec, ToolUse
 from haluagent.checks.runs.records import Turn as Said
 from haluagent.errors import FormatError
@@ -21,7 +21,7 @@ MARGIN = 64  # tokens that the chat template adds
 RESULT_TOKENS = 400
 UNREADABLE = 2  # consecutive turns, after which the run ends
 
-Call = Callable[[str, dict[str, Any] | str], Awaitable[tuple[str, bool]]]
+LoopCall = Callable[[str, dict[str, Any] | str], Awaitable[tuple[str, bool]]]
 
 
 class Done(NamedTuple):
@@ -33,7 +33,13 @@ class Done(NamedTuple):
 
 
 async def solve(
-    model: Model, run_id: str, query: str, tools: Sequence[ToolSpec], call: Call, settings: Settings, language: Language
+    model: Model,
+    run_id: str,
+    query: str,
+    tools: Sequence[ToolSpec],
+    call: LoopCall,
+    settings: ReliabilitySettings,
+    language: Language,
 ) -> Done:
     """Let a model work on a request with tools, and return its run.
 
@@ -74,7 +80,7 @@ async def solve(
         agent.observe(turns.write(turn, language), result)
 
 
-def opening(query: str, tools: Sequence[ToolSpec], settings: Settings, language: Language) -> list[Message]:
+def opening(query: str, tools: Sequence[ToolSpec], settings: ReliabilitySettings, language: Language) -> list[Message]:
     """Return the messages before the model's first turn."""
     offered = [
         {"name": tool.name, "description": tool.description, "parameters": json.dumps(_shown(tool), ensure_ascii=False)}
@@ -104,7 +110,7 @@ class _Agent:
     """The conversation so far."""
 
     def __init__(
-        self, model: Model, query: str, tools: Sequence[ToolSpec], settings: Settings, language: Language
+        self, model: Model, query: str, tools: Sequence[ToolSpec], settings: ReliabilitySettings, language: Language
     ) -> None:
         self.messages: list[Message] = opening(query, tools, settings, language)
         self.usage = Usage()

@@ -16,7 +16,7 @@ from haluagent.batch.pool import Bounds, Job, work
 from haluagent.checks.reliability.classify import classify
 from haluagent.checks.reliability.judge import Judge
 from haluagent.checks.reliability.loop import Done, solve
-from haluagent.checks.reliability.records import INDECISIVE, CallFinding, Row, Settings, Task
+from haluagent.checks.reliability.records import INDECISIVE, CallFinding, ReliabilityRow, ReliabilitySettings, ToolTask
 from haluagent.checks.reliability.toolbench import Tools
 from haluagent.checks.runs.records import ToolUse
 from haluagent.errors import ConfigError
@@ -24,7 +24,7 @@ from haluagent.text.language import written_in
 from haluagent.types import Language
 
 
-async def measure(agent: HaluAgent, task: Task, settings: Settings) -> Row:
+async def measure(agent: HaluAgent, task: ToolTask, settings: ReliabilitySettings) -> ReliabilityRow:
     """Run a task with the agent's model, and judge what it did.
 
     Raise `ModelError` if the endpoint fails, `ConfigError` for a tool whose schema cannot be turned into a grammar.
@@ -43,7 +43,7 @@ async def measure(agent: HaluAgent, task: Task, settings: Settings) -> Row:
     )  # fmt: skip
 
 
-async def judge_end(judge: Judge, task: Task, done: Done, findings: Sequence[CallFinding]) -> tuple[bool, bool]:
+async def judge_end(judge: Judge, task: ToolTask, done: Done, findings: Sequence[CallFinding]) -> tuple[bool, bool]:
     """Return whether a task is passed, and whether its answer is hallucinated.
 
     A task that can be solved is passed if it is; one that cannot is passed if it is given back, by an indecisive action
@@ -64,20 +64,20 @@ async def judge_end(judge: Judge, task: Task, done: Done, findings: Sequence[Cal
     return solved.verdict == ("yes" if task.solvable else "no"), hallucinated
 
 
-def language_of(query: str, settings: Settings) -> Language:
+def language_of(query: str, settings: ReliabilitySettings) -> Language:
     return written_in(query) if settings.language == "auto" else settings.language
 
 
 def run(
-    tasks: Sequence[Task],
+    tasks: Sequence[ToolTask],
     out: Path,
     agents: list[HaluAgent],
-    settings: Settings,
+    settings: ReliabilitySettings,
     *,
     in_flight: int = 1,
     bounds: Bounds | None = None,
     again: bool = False,
-    progress: Callable[[Row], None] = lambda row: None,
+    progress: Callable[[ReliabilityRow], None] = lambda row: None,
 ) -> str | None:
     """Do the tasks that are not in `out` yet; with `again`, those that failed are repeated.
 
@@ -87,7 +87,7 @@ def run(
     with Journal(out) as journal:
         done = finished(tasks, out, agents[0].model.name, settings)
 
-        def keep(row: Row) -> None:
+        def keep(row: ReliabilityRow) -> None:
             journal.append(json.dumps(row.model_dump(mode="json"), ensure_ascii=False))
             progress(row)
 
@@ -96,7 +96,9 @@ def run(
         return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
 
 
-def finished(tasks: Sequence[Task], out: Path, model: str, settings: Settings) -> dict[str, Row]:
+def finished(
+    tasks: Sequence[ToolTask], out: Path, model: str, settings: ReliabilitySettings
+) -> dict[str, ReliabilityRow]:
     """Return the rows that `out` has of these tasks, the last of each.
 
     Raise `ConfigError` if one is of another model or other settings, or of a task that has changed.
@@ -109,7 +111,7 @@ def finished(tasks: Sequence[Task], out: Path, model: str, settings: Settings) -
     return {task: row for task, row in found.items() if task in wanted}
 
 
-def read(path: Path) -> Iterator[Row]:
+def read(path: Path) -> Iterator[ReliabilityRow]:
     """Yield the rows of a file. Raise a `ConfigError` that names an invalid line."""
     if not path.is_file():
         raise ConfigError(f"{path} does not exist: name a file that `haluagent reliability run` wrote")
@@ -117,17 +119,17 @@ def read(path: Path) -> Iterator[Row]:
         yield _parse(row, f"{path}, line {number}")
 
 
-def _parse(row: dict[str, Any], place: str) -> Row:
+def _parse(row: dict[str, Any], place: str) -> ReliabilityRow:
     try:
-        return Row.model_validate(row)
+        return ReliabilityRow.model_validate(row)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         raise ConfigError(f"{place}: {'.'.join(map(str, first['loc'])) or 'the row'}: {first['msg']}") from None
 
 
-def row_of(task: Task, model: str, settings: Settings) -> Row:
+def row_of(task: ToolTask, model: str, settings: ReliabilitySettings) -> ReliabilityRow:
     """Return the row of a task that has not been run yet."""
-    return Row(
+    return ReliabilityRow(
         task=task.id,
         kind=task.kind,
         subset=task.subset,
@@ -137,17 +139,17 @@ def row_of(task: Task, model: str, settings: Settings) -> Row:
     )
 
 
-def digest(task: Task, model: str, settings: Settings) -> str:
+def digest(task: ToolTask, model: str, settings: ReliabilitySettings) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a task and how it is run."""
     content = [task.model_dump(), model, settings.model_dump()]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _job(task: Task, model: str, settings: Settings) -> Job[Row]:
-    async def one(agent: HaluAgent) -> Row:
+def _job(task: ToolTask, model: str, settings: ReliabilitySettings) -> Job[ReliabilityRow]:
+    async def one(agent: HaluAgent) -> ReliabilityRow:
         return await measure(agent, task, settings)
 
-    def failed(error: str) -> Row:
+    def failed(error: str) -> ReliabilityRow:
         return row_of(task, model, settings).model_copy(update={"error": error})
 
     return Job(one, failed)

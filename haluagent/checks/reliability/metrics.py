@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from haluagent.checks.reliability.records import HALLUCINATIONS, CallFinding, CallKind, Row
+from haluagent.checks.reliability.records import HALLUCINATIONS, CallFinding, CallKind, ReliabilityRow
 from haluagent.types import Record
 
 SUCCESS = 20
@@ -11,7 +11,7 @@ MOST_CALLS = 10
 HALLUCINATED = 10
 
 
-class Sample(Record):
+class TaskSample(Record):
     """The figures of one task.
 
     `rates` gives each kind of hallucination's share of the calls, 0 if no call was made; `rate` is their sum.
@@ -50,7 +50,7 @@ def shares(calls: Sequence[CallFinding]) -> dict[CallKind, float]:
     return {kind: sum(call.kind == kind for call in calls) / max(len(calls), 1) for kind in HALLUCINATIONS}
 
 
-def sample(row: Row) -> Sample:
+def sample(row: ReliabilityRow) -> TaskSample:
     """Return the figures of one task.
 
     Utility is 20 · success − min(calls − necessary, 10) − 10 · hallucinated; one call is necessary if the task can be
@@ -61,7 +61,7 @@ def sample(row: Row) -> Sample:
     rates = shares(row.calls)
     necessary = 1 if row.kind == "original" else 0
     utility = SUCCESS * row.passed - min(total - necessary, MOST_CALLS) - HALLUCINATED * any(rates.values())
-    return Sample(
+    return TaskSample(
         calls=total,
         rate=sum(rates.values()),
         rates=rates,
@@ -72,7 +72,7 @@ def sample(row: Row) -> Sample:
     )
 
 
-def figures(rows: Sequence[Row]) -> Figures:
+def figures(rows: Sequence[ReliabilityRow]) -> Figures:
     """Return the figures of several tasks."""
     samples = [sample(row) for row in rows if row.error is None]
 

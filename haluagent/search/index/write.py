@@ -26,7 +26,7 @@ class File(NamedTuple):
     parts: Iterator[Document | LeftOut]
 
 
-class Outcome(NamedTuple):
+class WriteOutcome(NamedTuple):
     """The number of passages of a file, the number of its parts left out, and the first of these."""
 
     passages: int
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     shown: list[LeftOut]
 
 
-def put(connection: sqlite3.Connection, file: File) -> Outcome:
+def put(connection: sqlite3.Connection, file: File) -> WriteOutcome:
     """Add a file that is not in the index. Raise `Unreadable` or `OSError`, possibly after adding a part of it."""
     passages, left_out = 0, 0
     shown: list[LeftOut] = []
@@ -47,7 +47,7 @@ def put(connection: sqlite3.Connection, file: File) -> Outcome:
         else:
             passages += _put_document(connection, number, file.url, part)
     connection.execute("UPDATE file SET passages = ?, left_out = ? WHERE id = ?", (passages, left_out, number))
-    return Outcome(passages, left_out, shown)
+    return WriteOutcome(passages, left_out, shown)
 
 
 def _put_document(connection: sqlite3.Connection, file: int, url: str, document: Document) -> int:

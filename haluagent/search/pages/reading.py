@@ -7,14 +7,14 @@ import logging
 
 from haluagent.errors import ToolError
 from haluagent.protocols import SearchResult
-from haluagent.sandbox.worker.limited import Worker
+from haluagent.sandbox.worker.limited import LimitedWorker
 from haluagent.search.documents.document import require
 from haluagent.search.pages.fetch import Fetcher, PageError
 
 logger = logging.getLogger(__name__)
 
 # A page is untrusted and may attack the parser, so it is parsed in a process with limits.
-worker = Worker("haluagent.search.pages.extract:passage_of", seconds=10.0, memory=2**30)
+worker = LimitedWorker("haluagent.search.pages.extract:passage_of", seconds=10.0, memory=2**30)
 
 
 class Pages:

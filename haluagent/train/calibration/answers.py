@@ -24,12 +24,12 @@ from haluagent.tools.calculator.answer_check import look_at
 from haluagent.train.calibration.calibrate import recorded
 from haluagent.train.calibration.fit import log_loss, logistic, sigmoid
 from haluagent.train.trajectories import arithmetic
-from haluagent.train.trajectories.records import Item
+from haluagent.train.trajectories.records import TrajectoryItem
 
-Row = dict[str, Any]
+AnswerRow = dict[str, Any]
 
 
-def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
+def make(directory: Path, limit: int, seed: int = SEED) -> list[TrajectoryItem]:
     """Return answers to at most `limit` problems of Ape210K, two right and two wrong ones each; the same answers for
     the same file. Raises ConfigError if the file is missing."""
     path = directory / "ape210k_valid.jsonl"
@@ -41,7 +41,9 @@ def make(directory: Path, limit: int, seed: int = SEED) -> list[Item]:
     return [item for one in problems[:limit] for item in arithmetic.lessons(one, random.Random(f"{seed}:{one.name}"))]
 
 
-def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str], None] = print) -> list[Row]:
+def run(
+    model: Model, items: Sequence[TrajectoryItem], out: Path, progress: Callable[[str], None] = print
+) -> list[AnswerRow]:
     """Judge the answers that are not yet in `out`, append one JSON line for each, and return all rows. Raises
     ConfigError if `out` belongs to another model or other answers, ModelError if the endpoint failed."""
     rows = recorded(out, model)
@@ -63,7 +65,7 @@ def run(model: Model, items: Sequence[Item], out: Path, progress: Callable[[str]
     return rows
 
 
-async def _judge(item: Item, model: Model) -> Row:
+async def _judge(item: TrajectoryItem, model: Model) -> AnswerRow:
     meter = Meter(model, Budget(Limits()))
     context = ToolContext(
         question=item.question,
@@ -79,7 +81,7 @@ async def _judge(item: Item, model: Model) -> Row:
     }  # fmt: skip
 
 
-def fit(rows: Sequence[Row], judged: bool = True) -> ProblemCurve:
+def fit(rows: Sequence[AnswerRow], judged: bool = True) -> ProblemCurve:
     """Return the curve fitted to the rows, with the model's judgement or from the formulas alone.
 
     One case is set instead of fitted: if no formula gives the answer and no two formulas agree on another one, the
@@ -96,11 +98,11 @@ def fit(rows: Sequence[Row], judged: bool = True) -> ProblemCurve:
     return ProblemCurve(intercept=even, judged=weight, agrees=agrees, agrees_more=more + moved, rivals=rivals + moved)
 
 
-def _features(row: Row) -> list[float]:
+def _features(row: AnswerRow) -> list[float]:
     return [row["judged"], float(row["agreeing"] > 0), float(row["agreeing"] > 1), float(row["rivals"] > 1)]
 
 
-def report(rows: Sequence[Row], now: ProblemCurve) -> str:
+def report(rows: Sequence[AnswerRow], now: ProblemCurve) -> str:
     """Report the accuracy and the loss of the present curve and of two curves fitted to the other half of the problems,
     with and without the model's judgement; then give the better of these two, fitted to all rows."""
     labels = [row["wrong"] for row in rows]
@@ -130,6 +132,6 @@ def report(rows: Sequence[Row], now: ProblemCurve) -> str:
     return "\n".join([*lines, "", f"```json\n{text}\n```"])
 
 
-def _probability(row: Row, curve: ProblemCurve) -> float:
+def _probability(row: AnswerRow, curve: ProblemCurve) -> float:
     weights = (curve.judged, curve.agrees, curve.agrees_more, curve.rivals)
     return sigmoid(curve.intercept + sum(weight * value for weight, value in zip(weights, _features(row), strict=True)))

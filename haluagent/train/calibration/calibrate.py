@@ -14,7 +14,7 @@ from typing import Any
 from haluagent.batch.journal import Journal, read_lines
 from haluagent.checks.faithfulness.case import Case
 from haluagent.checks.faithfulness.judge import reason
-from haluagent.corpora.pairs import Pair
+from haluagent.corpora.pairs import LabelledPair
 from haluagent.detection.decontextualisation import complete, judged_as_it_is
 from haluagent.detection.limits import Budget, Limits, Meter
 from haluagent.detection.task import make_task
@@ -35,7 +35,7 @@ from haluagent.types import Language, Sentence
 PLAIN = ("results", "relevance", "authentic")  # uses that are decided by a scored choice alone
 
 
-def run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None] = print) -> None:
+def run(model: Model, pairs: Sequence[LabelledPair], out: Path, progress: Callable[[str], None] = print) -> None:
     """Judge the pairs that are not yet in `out` and append them, one JSON line each.
 
     Raises ConfigError if `out` holds the judgements of another model, ModelError if the endpoint failed.
@@ -60,7 +60,7 @@ def calibration_of_rows(rows: Sequence[dict[str, Any]], adapter: str | None) -> 
     return found.calibration if found and (adapter != "auto" or found.name == adapter_name) else EMBEDDED
 
 
-async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callable[[str], None]) -> None:
+async def _run(model: Model, pairs: Sequence[LabelledPair], out: Path, progress: Callable[[str], None]) -> None:
     registry = default_registry()
     with Journal(out) as journal:
         for position, pair in enumerate(pairs, start=1):
@@ -71,7 +71,7 @@ async def _run(model: Model, pairs: Sequence[Pair], out: Path, progress: Callabl
         await model.aclose()
 
 
-async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]:
+async def _judge(pair: LabelledPair, model: Model, registry: Registry) -> dict[str, Any]:
     meter = Meter(_Remembering(model), Budget(Limits()))
     if pair.use == "reasons":
         return await _reasoned(pair, meter)
@@ -93,21 +93,23 @@ async def _judge(pair: Pair, model: Model, registry: Registry) -> dict[str, Any]
     return row
 
 
-async def _reasoned(pair: Pair, model: Meter) -> dict[str, Any]:
+async def _reasoned(pair: LabelledPair, model: Meter) -> dict[str, Any]:
     """Judge a pair as faithfulness does in its `judge` mode, after the model has written its reasons."""
     case = Case(pair.question, pair.claim, pair.reference, pair.reference, pair.language, 0.5, model)
     judged = (await reason(case)).judged or Judgement(0.5, silent=True)
     return _row(pair, model, pair.claim, pair.reference, "reasons", judged) | {"missing": []}
 
 
-def _row(pair: Pair, model: Model, claim: str, text: str, wording: Wording, judged: Judgement) -> dict[str, Any]:
+def _row(
+    pair: LabelledPair, model: Model, claim: str, text: str, wording: Wording, judged: Judgement
+) -> dict[str, Any]:
     """Return the fields that every recorded judgement has."""
     row = pair.model_dump(include={"id", "group", "half", "language", "use", "kind", "wrong"})
     row |= {"model": model.name, "claim": claim, "wording": wording, "overlap": _overlap(claim, text)}
     return row | {"odds": judged.odds, "familiar": judged.familiar, "silent": judged.silent}
 
 
-async def _context(pair: Pair, model: Meter, registry: Registry) -> ToolContext:
+async def _context(pair: LabelledPair, model: Meter, registry: Registry) -> ToolContext:
     """Return the context that a detection would have for the claim: it is the last sentence of the response, or the
     only one."""
     gap = " " if pair.before and pair.language == "en" else ""
@@ -131,7 +133,7 @@ class _Found:
 
     name = "pair"
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: LabelledPair) -> None:
         self._pair = pair
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:

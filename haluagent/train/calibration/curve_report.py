@@ -9,7 +9,17 @@ from haluagent.corpora.passages import LANGUAGES
 from haluagent.judging.comparison import CLEAR, CONTRADICTED, SUPPORTED
 from haluagent.judging.judge import NUMBER_MISSING
 from haluagent.models.calibration import EMBEDDED, MENTIONED, Calibration, Wording
-from haluagent.train.calibration.curves import Curve, Key, Row, deciding, fitted, mention, odds, present, refitted
+from haluagent.train.calibration.curves import (
+    FittedCurve,
+    JudgementRow,
+    Key,
+    deciding,
+    fitted,
+    mention,
+    odds,
+    present,
+    refitted,
+)
 from haluagent.train.calibration.fit import calibration_error, log_loss
 from haluagent.types import Language
 
@@ -17,10 +27,10 @@ FITTED: tuple[Wording, ...] = ("answer", "statement", "consistency", "results", 
 _MENTIONED = [(wording, language) for wording in MENTIONED for language in LANGUAGES]
 
 
-def report(rows: Sequence[Row], calibration: Calibration = EMBEDDED) -> str:
+def report(rows: Sequence[JudgementRow], calibration: Calibration = EMBEDDED) -> str:
     """Return Markdown tables on the quality and the decisions of the fitted curves, compared with the present
     calibration ("now"), followed by the calibration with the fitted curves as JSON for the card of an adapter."""
-    curves: dict[Key, Curve] = {
+    curves: dict[Key, FittedCurve] = {
         (use, language): fitted(_of(rows, use, language), use) or present(calibration, use, language)
         for use in FITTED
         for language in LANGUAGES
@@ -29,7 +39,7 @@ def report(rows: Sequence[Row], calibration: Calibration = EMBEDDED) -> str:
     return "\n\n".join([*tables, _constants(rows, curves, calibration)])
 
 
-def _quality(rows: Sequence[Row], calibration: Calibration) -> str:
+def _quality(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
     lines = [
         "| wording | language | n | AUROC of shared words | AUROC one order | AUROC both | AUROC of the curve | "
         "log loss | log loss now | error | error now |",
@@ -45,7 +55,7 @@ def _quality(rows: Sequence[Row], calibration: Calibration) -> str:
     return "\n".join(lines)
 
 
-def _figures(rows: Sequence[Row], use: Wording, now: Curve) -> list[str]:
+def _figures(rows: Sequence[JudgementRow], use: Wording, now: FittedCurve) -> list[str]:
     """Return how well the claims are ranked, and the loss and the calibration error of two kinds of curves: those
     fitted to the other half, and the present ones."""
     labels = [not row["wrong"] for row in rows]
@@ -59,10 +69,10 @@ def _figures(rows: Sequence[Row], use: Wording, now: Curve) -> list[str]:
     return [f"{figure:.3f}" for figure in figures]
 
 
-def _decisions(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calibration) -> str:
+def _decisions(rows: Sequence[JudgementRow], curves: dict[Key, FittedCurve], calibration: Calibration) -> str:
     """Return a table of decisions: those of `match`, with the present and the fitted curves, and those of `web_search`,
     as they were recorded."""
-    judges: dict[str, Callable[[Row], str | None]] = {
+    judges: dict[str, Callable[[JudgementRow], str | None]] = {
         "match now": lambda row: _label(row, present(calibration, row["wording"], row["language"])),
         "match new": lambda row: _label(row, curves[row["wording"], row["language"]]),
         "web_search": lambda row: row["found"],
@@ -85,13 +95,13 @@ def _decisions(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calib
     return "\n".join(lines)
 
 
-def _shares(rows: Sequence[Row], judge: Callable[[Row], str | None]) -> list[str]:
+def _shares(rows: Sequence[JudgementRow], judge: Callable[[JudgementRow], str | None]) -> list[str]:
     labels = [judge(row) for row in rows]
     shares = (sum(label == name for label in labels) / max(len(rows), 1) for name in ("supported", "contradicted"))
     return [str(len(rows)), *(f"{100 * share:.0f} %" for share in shares)]
 
 
-def _label(row: Row, curve: Curve) -> str | None:
+def _label(row: JudgementRow, curve: FittedCurve) -> str | None:
     """Return the label that `match` gives at its thresholds."""
     if row["silent"]:
         return None
@@ -103,7 +113,7 @@ def _label(row: Row, curve: Curve) -> str | None:
     return "supported" if probability > SUPPORTED else "contradicted" if probability < CONTRADICTED else None
 
 
-def _mentions(rows: Sequence[Row], calibration: Calibration) -> str:
+def _mentions(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
     """Return a table of how many texts are taken to say enough, among those that decide a claim and those that do not,
     with a threshold found on the other half and with the present one."""
     lines = [
@@ -129,7 +139,7 @@ def _mentions(rows: Sequence[Row], calibration: Calibration) -> str:
     return "\n".join(lines)
 
 
-def _mentioning(rows: Sequence[Row], wording: Wording, language: Language) -> list[Row]:
+def _mentioning(rows: Sequence[JudgementRow], wording: Wording, language: Language) -> list[JudgementRow]:
     return [row for row in rows if (row["wording"], row["language"]) == (wording, language)]
 
 
@@ -138,7 +148,7 @@ def _share_of(said: Sequence[bool], labels: Sequence[bool], label: bool) -> str:
     return f"{100 * sum(own) / len(own):.0f} %"
 
 
-def _constants(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calibration) -> str:
+def _constants(rows: Sequence[JudgementRow], curves: dict[Key, FittedCurve], calibration: Calibration) -> str:
     """Return the calibration fitted to all rows in the format of a card. What could not be fitted keeps its present
     value."""
     mentions = dict(calibration.mentions)
@@ -151,5 +161,5 @@ def _constants(rows: Sequence[Row], curves: dict[Key, Curve], calibration: Calib
     return f"```json\n{text}\n```"
 
 
-def _of(rows: Sequence[Row], use: str, language: Language) -> list[Row]:
+def _of(rows: Sequence[JudgementRow], use: str, language: Language) -> list[JudgementRow]:
     return [row for row in rows if row["use"] == use and row["language"] == language]

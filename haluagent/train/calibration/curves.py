@@ -9,13 +9,13 @@ from haluagent.models.calibration import Calibration, MatchCurve, Wording
 from haluagent.train.calibration.fit import logistic, sigmoid
 from haluagent.types import Language
 
-Row = dict[str, Any]
+JudgementRow = dict[str, Any]
 Key = tuple[Wording, Language]
 
 FEWEST = 8  # rows needed to fit a curve
 
 
-class Curve(NamedTuple):
+class FittedCurve(NamedTuple):
     """The curve `sigmoid(slope * (log_odds - lean) + familiar + agreement * (agrees - AGREEMENT_TURNS))`; see
     `judging.probabilities`."""
 
@@ -24,7 +24,7 @@ class Curve(NamedTuple):
     familiar: float = 0.0
     agreement: float = 0.0
 
-    def probability(self, row: Row) -> float:
+    def probability(self, row: JudgementRow) -> float:
         """Return the probability in [0, 1] that the claim of a row is right; 0.5 if the model's answers were
         uninformative."""
         if row["silent"]:
@@ -33,14 +33,14 @@ class Curve(NamedTuple):
         return sigmoid(total + self.agreement * _agrees(row))
 
 
-def present(calibration: Calibration, wording: Wording, language: Language) -> Curve:
+def present(calibration: Calibration, wording: Wording, language: Language) -> FittedCurve:
     """Return the curve of the present calibration."""
     curve = calibration.curve(wording, language)
     agreement = calibration.agreement[language] if wording == "answer" else 0.0
-    return Curve(curve.lean, curve.slope, curve.familiar, agreement)
+    return FittedCurve(curve.lean, curve.slope, curve.familiar, agreement)
 
 
-def refitted(calibration: Calibration, curves: dict[Key, Curve], mentions: dict[str, float]) -> Calibration:
+def refitted(calibration: Calibration, curves: dict[Key, FittedCurve], mentions: dict[str, float]) -> Calibration:
     """Return the calibration with new curves of `match` and thresholds of `mentions`, rounded to two decimals; the rest
     stays."""
     match, agreement = dict(calibration.match), dict(calibration.agreement)
@@ -53,7 +53,7 @@ def refitted(calibration: Calibration, curves: dict[Key, Curve], mentions: dict[
     return calibration.model_copy(update={"match": match, "agreement": agreement, "mentions": thresholds})
 
 
-def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
+def fitted(rows: Sequence[JudgementRow], wording: str) -> FittedCurve | None:
     """Return the curve that fits the rows best; None if there are too few rows, all have the same label, or they are
     ranked the wrong way round. A further term beside the log-odds is dropped if its coefficient is negative."""
     if wording == "results":  # a number missing from the results decides, not the curve
@@ -61,7 +61,7 @@ def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
     labels = [not row["wrong"] for row in rows]
     if len(rows) < FEWEST or len(set(labels)) < 2:
         return None
-    terms: dict[str, tuple[str, Callable[[Row], float]]] = {
+    terms: dict[str, tuple[str, Callable[[JudgementRow], float]]] = {
         "answer": ("agreement", _agrees),
         "statement": ("familiar", lambda row: float(row["familiar"])),
     }
@@ -69,17 +69,17 @@ def fitted(rows: Sequence[Row], wording: str) -> Curve | None:
         name, value = terms[wording]
         bias, slope, bonus = logistic([(odds(row), value(row)) for row in rows], labels)
         if slope > 0 and bonus > 0:
-            return Curve(-bias / slope, slope)._replace(**{name: bonus})
+            return FittedCurve(-bias / slope, slope)._replace(**{name: bonus})
     bias, slope = logistic([(odds(row),) for row in rows], labels)
-    return Curve(-bias / slope, slope) if slope > 0 else None
+    return FittedCurve(-bias / slope, slope) if slope > 0 else None
 
 
-def deciding(row: Row) -> bool:
+def deciding(row: JudgementRow) -> bool:
     """Return True if the text of a row decides its claim."""
     return bool(row["use"] != "search")
 
 
-def mention(rows: Sequence[Row]) -> float | None:
+def mention(rows: Sequence[JudgementRow]) -> float | None:
     """Return the log-odds of "the text says enough" above which it more likely does, if deciding and other texts were
     equally frequent. None if there are too few rows, all are of one kind, or they are ranked the wrong way round."""
     labels = [deciding(row) for row in rows]
@@ -90,12 +90,12 @@ def mention(rows: Sequence[Row]) -> float | None:
     return (prior - bias) / slope if slope > 0 else None
 
 
-def odds(row: Row) -> float:
+def odds(row: JudgementRow) -> float:
     """Return the mean log-odds of both option orders."""
     return sum(row["odds"]) / 2
 
 
-def _agrees(row: Row) -> float:
+def _agrees(row: JudgementRow) -> float:
     """Return how far an answer given anew agrees with the claim, relative to the neutral point; 0 if there is none."""
     found = row.get("agreement")
     return 0.0 if found is None else found - AGREEMENT_TURNS

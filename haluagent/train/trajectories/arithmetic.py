@@ -16,7 +16,7 @@ from haluagent.arithmetic.expressions import evaluate
 from haluagent.errors import ToolError
 from haluagent.text.numbers import show
 from haluagent.train.trajectories.lessons import Lesson
-from haluagent.train.trajectories.records import Change
+from haluagent.train.trajectories.records import Alteration
 from haluagent.types import Language
 
 LONGEST = 60  # characters of a formula in the training data
@@ -44,7 +44,7 @@ _ASKS = re.compile(r"[?？几求]|多少|如果|\b(?:how|what|find|if|calculate|
 _END: dict[Language, str] = {"zh": "所以答案是{}。", "en": "So the answer is {}."}
 
 
-class Problem(NamedTuple):
+class WordProblem(NamedTuple):
     """A word problem with the formula of its answer."""
 
     name: str
@@ -54,16 +54,16 @@ class Problem(NamedTuple):
     value: Fraction
 
 
-def ape210k(row: dict[str, Any], number: int) -> Problem | None:
+def ape210k(row: dict[str, Any], number: int) -> WordProblem | None:
     """Convert a row of Ape210K; None if its equation is not a formula of numbers or does not give its answer."""
     formula = row["equation"].removeprefix("x=").replace("**", "^")
     value, answer = _value(formula), _value(row["ans"])
     if value is None or value != answer or not _usable(formula):
         return None
-    return Problem(f"ape210k_valid:{number}", "zh", row["original_text"], formula, value)
+    return WordProblem(f"ape210k_valid:{number}", "zh", row["original_text"], formula, value)
 
 
-def gsm8k(row: dict[str, Any], number: int) -> Problem | None:
+def gsm8k(row: dict[str, Any], number: int) -> WordProblem | None:
     """Convert a row of GSM8K, substituting its steps into each other; None if they do not give its answer."""
     worked, _, final = row["answer"].partition("####")
     formula, value = "", _value(final.strip().replace(",", ""))
@@ -76,7 +76,7 @@ def gsm8k(row: dict[str, Any], number: int) -> Problem | None:
         known[result] = f"({formula})"
     if value is None or _value(formula) != value or not _usable(formula):
         return None
-    return Problem(f"gsm8k_train:{number}", "en", row["question"], formula, value)
+    return WordProblem(f"gsm8k_train:{number}", "en", row["question"], formula, value)
 
 
 def _usable(formula: str) -> bool:
@@ -88,7 +88,7 @@ def _usable(formula: str) -> bool:
     )
 
 
-def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
+def lessons(problem: WordProblem, chance: random.Random) -> Iterator[Lesson]:
     """Yield a right and a wrong answer of one form that differ in the formula, then a right and a wrong answer of
     another form that differ in the result. Answers that are more than a number sometimes begin with what the question
     says or with a plan."""
@@ -109,14 +109,14 @@ def lessons(problem: Problem, chance: random.Random) -> Iterator[Lesson]:
         yield _lesson(problem, f"{name}:wrong", before + _written(problem, form, formula, value, bare), change)
 
 
-def formula_only(problem: Problem, chance: random.Random) -> Lesson:
+def formula_only(problem: WordProblem, chance: random.Random) -> Lesson:
     """Return the problem with a bare answer, right or wrong, of which only the formula is used for training."""
     changed = _changed(problem, chance) if chance.random() < 0.5 else None
     response, change = (show(changed[1]), changed[2]) if changed else (show(problem.value), None)
     return _lesson(problem, "only", response, change).model_copy(update={"focus": ("formula",)})
 
 
-def _lesson(problem: Problem, name: str, response: str, change: Change | None) -> Lesson:
+def _lesson(problem: WordProblem, name: str, response: str, change: Alteration | None) -> Lesson:
     return Lesson(
         id=f"{problem.name}:{name}",
         group=problem.name,
@@ -132,7 +132,7 @@ def _lesson(problem: Problem, name: str, response: str, change: Change | None) -
     )
 
 
-def solutions(row: dict[str, Any], number: int, problem: Problem | None) -> Iterator[Lesson]:
+def solutions(row: dict[str, Any], number: int, problem: WordProblem | None) -> Iterator[Lesson]:
     """Yield one right and one wrong solution from the published, labelled model solutions to a GSM8K problem, if there
     are both."""
     found: dict[bool, str] = {}
@@ -147,7 +147,7 @@ def solutions(row: dict[str, Any], number: int, problem: Problem | None) -> Iter
     if problem is not None and len(found) == 2:
         for wrong, text in sorted(found.items()):
             lesson = _lesson(problem, f"solution:{'wrong' if wrong else 'right'}", text, None)
-            change = Change(kind="published", before="", after="") if wrong else None
+            change = Alteration(kind="published", before="", after="") if wrong else None
             named = {
                 "source": "gsm8k_model_solutions",
                 "gold": wrong,
@@ -166,7 +166,7 @@ def _value(formula: str) -> Fraction | None:
         return None
 
 
-def _changed(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Change] | None:
+def _changed(problem: WordProblem, chance: random.Random) -> tuple[str, Fraction, Alteration] | None:
     """Return the formula with another operator or number, if its value is positive and at least as round as the right
     one."""
     formula = problem.formula
@@ -180,16 +180,16 @@ def _changed(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Ch
             return (
                 changed,
                 value,
-                Change(kind="operator" if old in _OPERATORS else "number", before=formula, after=changed),
+                Alteration(kind="operator" if old in _OPERATORS else "number", before=formula, after=changed),
             )
     return None
 
 
-def _slipped(problem: Problem, chance: random.Random) -> tuple[str, Fraction, Change]:
+def _slipped(problem: WordProblem, chance: random.Random) -> tuple[str, Fraction, Alteration]:
     """Return the right formula with another result."""
     value = problem.value
     other = chance.choice((value * 10, value + 1, value + 10, value * 2))
-    return problem.formula, other, Change(kind="result", before=show(value), after=show(other))
+    return problem.formula, other, Alteration(kind="result", before=show(value), after=show(other))
 
 
 def _round(value: Fraction) -> int:
@@ -197,7 +197,7 @@ def _round(value: Fraction) -> int:
     return next((3 - digits for digits in range(3) if (value * 10**digits).denominator == 1), 0)
 
 
-def _introduced(problem: Problem, chance: random.Random) -> str:
+def _introduced(problem: WordProblem, chance: random.Random) -> str:
     """Return a line on what the question gives, on the plan, or both; often neither."""
     language = problem.language
     given = [
@@ -211,7 +211,7 @@ def _introduced(problem: Problem, chance: random.Random) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _written(problem: Problem, form: str, formula: str, value: Fraction, bare: str) -> str:
+def _written(problem: WordProblem, form: str, formula: str, value: Fraction, bare: str) -> str:
     """Write the answer as a number, as one equation, or as steps. A result that does not follow from the formula is put
     at the end."""
     language, shown = problem.language, show(value)

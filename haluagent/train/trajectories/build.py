@@ -19,7 +19,7 @@ from haluagent.train.trajectories.gold import GoldTeacher
 from haluagent.train.trajectories.hints import Hinted
 from haluagent.train.trajectories.lessons import Lesson
 from haluagent.train.trajectories.recorder import Recorder
-from haluagent.train.trajectories.records import Item, Trajectory, line, read
+from haluagent.train.trajectories.records import Trajectory, TrajectoryItem, line, read
 from haluagent.types import Detection, Usage
 
 Teacher = Callable[[Lesson, int], Model]  # the model for a sample of an item
@@ -119,7 +119,7 @@ async def run(
     calls = recorder.calls
     if lesson.focus:
         calls = [call if call.prompt in lesson.focus else call.model_copy(update={"learn": False}) for call in calls]
-    item = {name: getattr(lesson, name) for name in Item.model_fields}
+    item = {name: getattr(lesson, name) for name in TrajectoryItem.model_fields}
     return Trajectory(
         **item,
         teacher=teacher.name,

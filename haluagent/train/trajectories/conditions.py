@@ -10,7 +10,7 @@ from typing import Any
 from haluagent.corpora.passages import Passage
 from haluagent.text.dates import weekday_name
 from haluagent.train.trajectories.lessons import Lesson
-from haluagent.train.trajectories.records import Change
+from haluagent.train.trajectories.records import Alteration
 from haluagent.types import Language
 
 _LENGTH: dict[Language, tuple[str, ...]] = {
@@ -52,7 +52,7 @@ def lengths(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
     short = max(5, n // chance.choice((2, 3)))
     for wrong, size in ((False, n), (True, short)):
         text = gap.join(units[:size]).rstrip("，,、；;")
-        change = Change(kind="length", before=str(n), after=str(short)) if wrong else None
+        change = Alteration(kind="length", before=str(n), after=str(short)) if wrong else None
         yield _lesson(f"{passage.name}:length", passage.name, "length", language, question, text, change)
 
 
@@ -67,14 +67,14 @@ def dates(number: int, language: Language, chance: random.Random) -> Iterator[Le
         form = chance.choice(_DAYS[language])
         other = days + chance.choice((-2, -1, 1, 2, 10, 30))
         for wrong, n in ((False, days), (True, max(1, other))):
-            change = Change(kind="number", before=str(days), after=str(n)) if wrong else None
+            change = Alteration(kind="number", before=str(days), after=str(n)) if wrong else None
             question = _BETWEEN[language].format(a=a, b=b)
             yield _lesson(name, group, "date", language, question, form.format(a=a, b=b, n=n), change)
         return
     asked, form = _WEEKDAY[language]
     right, other_name = (weekday_name(first + timedelta(days=shift), language) for shift in (0, chance.randrange(1, 7)))
     for wrong, weekday in ((False, right), (True, other_name)):
-        change = Change(kind="weekday", before=right, after=weekday) if wrong else None
+        change = Alteration(kind="weekday", before=right, after=weekday) if wrong else None
         yield _lesson(name, group, "date", language, asked.format(a=a), form.format(a=a, name=weekday), change)
 
 
@@ -89,12 +89,12 @@ def code(row: dict[str, Any], chance: random.Random) -> Iterator[Lesson]:
         return
     old, new = chance.choice(found)
     wrong = row["prompt"] + row["canonical_solution"].replace(old, new, 1)
-    for text, change in ((right, None), (wrong, Change(kind="mutation", before=old.strip(), after=new.strip()))):
+    for text, change in ((right, None), (wrong, Alteration(kind="mutation", before=old.strip(), after=new.strip()))):
         yield _lesson(name, name, "code", "en", question, f"```python\n{text}```", change)
 
 
 def _lesson(
-    name: str, group: str, kind: Any, language: Language, question: str, text: str, change: Change | None
+    name: str, group: str, kind: Any, language: Language, question: str, text: str, change: Alteration | None
 ) -> Lesson:
     return Lesson(
         id=f"{name}:{'wrong' if change else 'right'}",

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from haluagent.train.trajectories.records import Call, Trajectory
+from haluagent.train.trajectories.records import ModelCall, Trajectory
 
 FILTERS = ("ended", "calls", "format", "verdict", "sentences", "sample", "twin")
 SIDES = ("right", "wrong")
@@ -77,7 +77,7 @@ def _each_call_once(trajectories: Iterable[Trajectory]) -> list[Trajectory]:
     seen: set[tuple[object, str]] = set()
     result = []
     for trajectory in trajectories:
-        calls: list[Call] = []
+        calls: list[ModelCall] = []
         for call in trajectory.calls:
             key = (call.messages, call.reply)
             calls.append(call.model_copy(update={"learn": False}) if call.learn and key in seen else call)

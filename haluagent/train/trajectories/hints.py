@@ -7,14 +7,14 @@ from haluagent.models.wrapper import ModelWrapper
 from haluagent.prompts import render
 from haluagent.protocols import Choice, Generation, Message, Model
 from haluagent.train.trajectories.recorder import prompt_of
-from haluagent.train.trajectories.records import Item
+from haluagent.train.trajectories.records import TrajectoryItem
 
 
 class Hinted(ModelWrapper):
     """A `Model` that adds the gold label to the agent's turns, and to no other prompt: the tools judge by the evidence
     alone."""
 
-    def __init__(self, teacher: Model, item: Item) -> None:
+    def __init__(self, teacher: Model, item: TrajectoryItem) -> None:
         super().__init__(teacher)
         self._hint = render("hint", item.language, gold=item.gold, labels=list(enumerate(item.gold_labels, start=1)))
 

@@ -13,7 +13,7 @@ from haluagent.corpora import claims, perturbations
 from haluagent.corpora.passages import Asked, Passage
 from haluagent.text.segment import split
 from haluagent.train.trajectories.lessons import Lesson
-from haluagent.train.trajectories.records import Change
+from haluagent.train.trajectories.records import Alteration
 from haluagent.types import Label, Language
 
 PHRASINGS: dict[Language, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ class AnswerPair(NamedTuple):
     asked: Asked
     right: str
     wrong: str
-    change: Change
+    change: Alteration
 
 
 def lessons(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
@@ -72,7 +72,7 @@ def _answer_pairs(passage: Passage, chance: random.Random) -> Iterator[AnswerPai
 
 
 def _answer_pair(asked: Asked, right: str, wrong: str) -> AnswerPair:
-    return AnswerPair(asked, right, wrong, Change(kind="answer", before=right, after=wrong))
+    return AnswerPair(asked, right, wrong, Alteration(kind="answer", before=right, after=wrong))
 
 
 def _phrased(answers: AnswerPair, language: Language, chance: random.Random) -> Iterator[AnswerPair]:
@@ -90,7 +90,7 @@ def _phrased(answers: AnswerPair, language: Language, chance: random.Random) -> 
     published = answers.asked.wrong.strip()
     if len(published.split()) > claims.SHORT and answers.right.lower() not in published.lower():
         sentence = stated[0] or _fill(PHRASINGS[language][-1], answers.right)
-        change = Change(kind="published", before=answers.right, after=published)
+        change = Alteration(kind="published", before=answers.right, after=published)
         yield answers._replace(right=sentence, wrong=published, change=change)
 
 

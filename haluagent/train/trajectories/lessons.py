@@ -1,9 +1,9 @@
 """The items that the gold teacher works on, with what it knows beside the labels."""
 
-from haluagent.train.trajectories.records import Item
+from haluagent.train.trajectories.records import TrajectoryItem
 
 
-class Lesson(Item):
+class Lesson(TrajectoryItem):
     """An item made from a right answer, with what it was made from.
 
     `answer` is the right short answer, `formula` the calculation that gives it, and `independent` a right translation.

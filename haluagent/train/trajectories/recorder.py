@@ -7,7 +7,7 @@ from typing import Any
 from haluagent.models.wrapper import ModelWrapper
 from haluagent.prompts import origin
 from haluagent.protocols import Choice, Generation, Message, Model, Warmable
-from haluagent.train.trajectories.records import Call, Said
+from haluagent.train.trajectories.records import ModelCall, RecordedMessage
 from haluagent.types import Usage
 
 NOT_LEARNED = ("opinion", "standalone")  # the model's own belief and its own words: neither has a gold answer
@@ -22,7 +22,7 @@ class Recorder(ModelWrapper):
         super().__init__(teacher)
         self._temperature = temperature
         self._not_learned = {*NOT_LEARNED, *getattr(teacher, "guessed", ())}
-        self.calls: list[Call] = []
+        self.calls: list[ModelCall] = []
 
     async def generate(self, messages: Sequence[Message], **options: Any) -> Generation:
         """Implement `Model.generate`."""
@@ -46,10 +46,10 @@ class Recorder(ModelWrapper):
 
     def _keep(self, prompt: str, messages: Sequence[Message], reply: str, choices: tuple[str, ...]) -> None:
         sentence = target(messages) if prompt == "agent" else None
-        said = tuple(Said(**message) for message in messages)
+        said = tuple(RecordedMessage(**message) for message in messages)
         learn = bool(reply) and prompt not in self._not_learned
         self.calls.append(
-            Call(prompt=prompt, sentence=sentence, messages=said, reply=reply, choices=choices, learn=learn)
+            ModelCall(prompt=prompt, sentence=sentence, messages=said, reply=reply, choices=choices, learn=learn)
         )
 
 

@@ -19,14 +19,14 @@ _AnyRecord = TypeVar("_AnyRecord", bound=Record)
 KINDS: tuple[Kind, ...] = ("knowledge", "math", "code", "length", "date", "translation", "consistency")
 
 
-class Said(Record):
+class RecordedMessage(Record):
     """One message of a conversation."""
 
     role: Role
     content: str
 
 
-class Call(Record):
+class ModelCall(Record):
     """One request to the model: the messages sent, and the teacher's reply.
 
     `prompt` names the template ("agent" for a turn of a branch); `sentence` is the index of the sentence that an
@@ -37,13 +37,13 @@ class Call(Record):
 
     prompt: str
     sentence: int | None = None
-    messages: tuple[Said, ...]
+    messages: tuple[RecordedMessage, ...]
     reply: str
     choices: tuple[str, ...] = ()
     learn: bool = True
 
 
-class Change(Record):
+class Alteration(Record):
     """The change that made a right answer wrong: the kind of perturbation, and the changed part before and after."""
 
     kind: str
@@ -51,7 +51,7 @@ class Change(Record):
     after: str
 
 
-class Item(Record):
+class TrajectoryItem(Record):
     """A response with a gold label. `gold` is True for a hallucination and None if nothing given decides it;
     `gold_labels` are those of its sentences, if known. Items of the same `group` share texts: never put them on both
     sides of a split."""
@@ -66,10 +66,10 @@ class Item(Record):
     reference: str | None = None
     gold: bool | None
     gold_labels: tuple[Label, ...] = ()
-    change: Change | None = None
+    change: Alteration | None = None
 
 
-class Trajectory(Item):
+class Trajectory(TrajectoryItem):
     """A teacher's detection of an item. `hinted` says that the teacher saw the gold label. `invalid_calls` counts tool
     calls that were rejected or failed, `format_errors` turns that could not be read."""
 
@@ -83,7 +83,7 @@ class Trajectory(Item):
     error: str | None = None
     invalid_calls: int = 0
     format_errors: int = 0
-    calls: tuple[Call, ...]
+    calls: tuple[ModelCall, ...]
 
 
 def read(path: Path) -> Iterator[Trajectory]:
@@ -135,9 +135,9 @@ def write(path: Path, records: Iterable[Record]) -> int:
     return count
 
 
-def branches(calls: Sequence[Call]) -> list[list[Call]]:
+def branches(calls: Sequence[ModelCall]) -> list[list[ModelCall]]:
     """Group the agent's turns of a trajectory by sentence, in order."""
-    found: dict[int | None, list[Call]] = {}
+    found: dict[int | None, list[ModelCall]] = {}
     for call in calls:
         if call.prompt == "agent":
             found.setdefault(call.sentence, []).append(call)

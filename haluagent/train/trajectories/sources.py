@@ -16,7 +16,7 @@ from haluagent.errors import ConfigError
 from haluagent.text.segment import split
 from haluagent.train.trajectories import arithmetic, conditions, knowledge
 from haluagent.train.trajectories.lessons import Lesson
-from haluagent.train.trajectories.records import Change, parse
+from haluagent.train.trajectories.records import Alteration, parse
 from haluagent.types import Label, Language
 
 _Read = TypeVar("_Read")
@@ -110,7 +110,7 @@ def _about_facts(language: Language) -> Callable[[Path, int, random.Random], lis
 
 
 def _about_problems(
-    file: str, read: Callable[[dict[str, Any], int], arithmetic.Problem | None], formulas: bool
+    file: str, read: Callable[[dict[str, Any], int], arithmetic.WordProblem | None], formulas: bool
 ) -> Callable[[Path, int, random.Random], list[Lesson]]:
     def make_them(directory: Path, size: int, chance: random.Random) -> list[Lesson]:
         problems = [problem for problem in _rows(directory / file, read) if problem]
@@ -159,7 +159,7 @@ def _continued(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
             id=f"{passage.name}:consistency:{'wrong' if wrong else 'right'}", group=passage.name, source="consistency",
             kind="consistency", language=passage.language, question=made.question, response=response,
             gold=True if wrong else None, gold_labels=(*labels, last_label),
-            change=Change(kind=made.kind, before=made.right, after=made.wrong) if wrong else None,
+            change=Alteration(kind=made.kind, before=made.right, after=made.wrong) if wrong else None,
         )  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def _translations(directory: Path, size: int, chance: random.Random) -> list[Les
         if language not in passages.LANGUAGES or len(made) >= 2 * size:
             continue
         for wrong in (False, True):
-            change = Change(kind="translation", before=row["right"], after=row["wrong"]) if wrong else None
+            change = Alteration(kind="translation", before=row["right"], after=row["wrong"]) if wrong else None
             made.append(Lesson(
                 id=f"translations:{number}:{'wrong' if wrong else 'right'}", group=f"translations:{number}", source="translations",
                 kind="translation", language=language, question=_TRANSLATE[language].format(row["text"]),

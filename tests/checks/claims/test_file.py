@@ -31,7 +31,7 @@ def report(labels: list[Any], aggregator: Any = "strict", verdict: Any = None, *
     )  # fmt: skip
 
 
-def items(*fields: dict[str, Any]) -> list[file.Item]:
+def items(*fields: dict[str, Any]) -> list[file.ClaimItem]:
     return [file.parse({"response": TOWER, **more}, number) for number, more in enumerate(fields, 1)]
 
 
@@ -183,7 +183,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def given(path: Path, *responses: str) -> list[file.Item]:
+def given(path: Path, *responses: str) -> list[file.ClaimItem]:
     path.write_text(
         json.dumps([{"response": response, "reference": "r", "claims": ["c"]} for response in responses]), "utf-8"
     )
@@ -192,7 +192,7 @@ def given(path: Path, *responses: str) -> list[file.Item]:
 
 def test_a_run_goes_on_and_repeats_failures_when_told_to(agent: HaluAgent, checked: list[str], tmp_path: Path) -> None:
     source, out = given(tmp_path / "in.json", "one", "fail", "three"), tmp_path / "out" / "out.json"
-    task = run.Task(command="check")
+    task = run.ClaimsTask(command="check")
     assert run.run(source, out, [agent], task, bounds=Bounds(items=1)) == "the limit of 1 items"
     assert not out.exists() and run.partial(out).name == "out.json.partial.jsonl"
     assert run.run(source, out, [agent], task) is None
@@ -210,10 +210,10 @@ def test_a_run_goes_on_and_repeats_failures_when_told_to(agent: HaluAgent, check
 
 def test_another_input_or_other_settings_do_not_go_on(agent: HaluAgent, checked: list[str], tmp_path: Path) -> None:
     source, out = given(tmp_path / "in.json", "one", "two"), tmp_path / "out.json"
-    run.run(source, out, [agent], run.Task(command="check"), bounds=Bounds(items=1))
+    run.run(source, out, [agent], run.ClaimsTask(command="check"), bounds=Bounds(items=1))
     for others, task in [
-        (source, run.Task(command="check", aggregator="soft")),
-        (given(tmp_path / "in.json", "two", "one"), run.Task(command="check")),
+        (source, run.ClaimsTask(command="check", aggregator="soft")),
+        (given(tmp_path / "in.json", "two", "one"), run.ClaimsTask(command="check")),
     ]:
         with pytest.raises(
             ConfigError, match="holds another input, or other settings: remove it, or name another output"
@@ -224,13 +224,13 @@ def test_another_input_or_other_settings_do_not_go_on(agent: HaluAgent, checked:
 
 def test_an_item_without_claims_cannot_be_checked(agent: HaluAgent, checked: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    run.run(items({}), out, [agent], run.Task(command="check"))
+    run.run(items({}), out, [agent], run.ClaimsTask(command="check"))
     assert "extract them first" in json.loads(out.read_text("utf-8"))[0]["error"] and checked == []
 
 
 def test_what_is_written_is_text_that_can_be_read(agent: HaluAgent, checked: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    run.run(items({"note": "奥斯克 🗼"}), out, [agent], run.Task(command="extract"))
+    run.run(items({"note": "奥斯克 🗼"}), out, [agent], run.ClaimsTask(command="extract"))
     assert "奥斯克 🗼" in out.read_text("utf-8") and not run.partial(out).exists()
     (found,) = json.loads(out.read_text("utf-8"))
     assert found["claims"] == ["The tower of Osk is 52 metres high.", "It was built in 1950."]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from haluagent.checks.claims.checkers import Finding
+from haluagent.checks.claims.checkers import ClaimFinding
 from haluagent.checks.claims.merge import aggregate, merge, ratios
 from haluagent.checks.claims.records import Citation, Claim
 
@@ -12,10 +12,10 @@ E, N, C = "Entailment", "Neutral", "Contradiction"
 CLAIM = Claim(content=("Osk", "has", "a tower"))
 
 
-def found(*said: str | None) -> list[Finding]:
+def found(*said: str | None) -> list[ClaimFinding]:
     """A finding for each, whose citation has its number, and whose probability grows with it."""
     return [
-        Finding(label, 0.5 + at / 10, Citation(passage=at, span=(0, 1), text="x"), error=None if label else "late")
+        ClaimFinding(label, 0.5 + at / 10, Citation(passage=at, span=(0, 1), text="x"), error=None if label else "late")
         for at, label in enumerate(said)
     ]  # type: ignore[arg-type]
 

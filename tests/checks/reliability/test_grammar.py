@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haluagent.checks.reliability import turns
-from haluagent.checks.reliability.turns import Turn
+from haluagent.checks.reliability.turns import ReliabilityTurn
 from haluagent.checks.runs.calls.schema_check import schema_errors
 from haluagent.checks.runs.records import ToolSpec
 from haluagent.errors import ConfigError, FormatError
@@ -96,6 +96,6 @@ def test_what_names_no_whole_action_is_an_error(text: str, truncated: bool) -> N
 
 
 def test_a_turn_is_read_as_it_was_written() -> None:
-    turn = Turn(thought="see", name="look", arguments={"a": 'q"', "b": [1.5, None]})
+    turn = ReliabilityTurn(thought="see", name="look", arguments={"a": 'q"', "b": [1.5, None]})
     for language in ("en", "zh"):
         assert turns.parse(turns.write(turn, language)) == turn

@@ -18,7 +18,7 @@ from haluagent.checks.reliability.loop import solve
 from haluagent.checks.reliability.measure import judge_end, measure, read
 from haluagent.checks.reliability.metrics import figures, sample
 from haluagent.checks.reliability.recorded import classified, runs_in
-from haluagent.checks.reliability.records import CallFinding, Row, Settings, Task
+from haluagent.checks.reliability.records import CallFinding, ReliabilityRow, ReliabilitySettings, ToolTask
 from haluagent.checks.reliability.toolbench import Tools
 from haluagent.checks.runs.records import AgentRun, ToolSpec, ToolUse, Turn
 from haluagent.cli.reliability import app
@@ -131,10 +131,10 @@ def test_values_that_stand_in_the_texts_need_no_model() -> None:
     assert not_given({"city": "奥斯克"}, weather, ["奥斯克的天气怎么样？"]) == {}
 
 
-def row(kind: Any, *kinds: Any, passed: bool = False, task_hallucinated: bool = False) -> Row:
+def row(kind: Any, *kinds: Any, passed: bool = False, task_hallucinated: bool = False) -> ReliabilityRow:
     calls = tuple(CallFinding(call_id=str(number), tool="t", kind=one) for number, one in enumerate(kinds))
-    return Row(
-        task="t", kind=kind, subset="s", model="m", settings=Settings(), digest="d", calls=calls, passed=passed,
+    return ReliabilityRow(
+        task="t", kind=kind, subset="s", model="m", settings=ReliabilitySettings(), digest="d", calls=calls, passed=passed,
         task_hallucinated=task_hallucinated,
     )  # fmt: skip
 
@@ -178,9 +178,11 @@ def test_what_is_no_row_is_named(tmp_path: Path, change: dict[str, Any]) -> None
         toolbench.read(path)
 
 
-def drive(scripted: Any, lines: list[str], task: Task, **settings: Any) -> Any:
+def drive(scripted: Any, lines: list[str], task: ToolTask, **settings: Any) -> Any:
     model = scripted(lines)
-    done = asyncio.run(solve(model, "r", task.query, task.tools, Tools(task).call, Settings(**settings), "en"))
+    done = asyncio.run(
+        solve(model, "r", task.query, task.tools, Tools(task).call, ReliabilitySettings(**settings), "en")
+    )
     return model, done
 
 
@@ -222,7 +224,7 @@ def test_after_the_last_call_the_grammar_only_ends(scripted: Any) -> None:
 def test_without_room_the_run_ends(scripted: Any) -> None:
     task = toolbench.parse(ROW, "here")
     model = scripted([GOOD], context=300)
-    done = asyncio.run(solve(model, "r", task.query, task.tools, Tools(task).call, Settings(), "en"))
+    done = asyncio.run(solve(model, "r", task.query, task.tools, Tools(task).call, ReliabilitySettings(), "en"))
     assert (done.ending, model.seen) == ("context", [])
 
 
@@ -281,17 +283,19 @@ def test_a_measured_task_keeps_its_run(scripted: Any) -> None:
         model = answering(scripted, {}, [GOOD, FINISH])
 
     task = toolbench.parse(ROW, "here")
-    found = asyncio.run(measure(Agent(), task, Settings()))  # type: ignore[arg-type]
-    assert found.run is not None and Row.model_validate_json(found.model_dump_json()) == found
+    found = asyncio.run(measure(Agent(), task, ReliabilitySettings()))  # type: ignore[arg-type]
+    assert found.run is not None and ReliabilityRow.model_validate_json(found.model_dump_json()) == found
     assert (found.ending, found.passed, [call.kind for call in found.calls]) == ("answer", True, ["none"])
 
 
-def measured(kind: str, number: int, *calls: str, ending: str = "answer", passed: bool = True) -> Row:
+def measured(kind: str, number: int, *calls: str, ending: str = "answer", passed: bool = True) -> ReliabilityRow:
     """A row whose calls are of these kinds, made of one tool."""
     uses = [use(place, "weather", {"city": f"{one} {place}"}) for place, one in enumerate(calls)]
-    return Row(
-        task=f"{kind}/{number}", kind=kind, subset="s", model="m", settings=Settings(), digest="d", run=run_of(*uses), ending=ending,
-        passed=passed, calls=tuple(CallFinding(call_id=call.id, tool="weather", kind=one) for call, one in zip(uses, calls, strict=True)),
+    kinds = zip(uses, calls, strict=True)
+    found = tuple(CallFinding(call_id=call.id, tool="weather", kind=one) for call, one in kinds)
+    return ReliabilityRow(
+        task=f"{kind}/{number}", kind=kind, subset="s", model="m", settings=ReliabilitySettings(), digest="d",
+        run=run_of(*uses), ending=ending, passed=passed, calls=found,
     )  # fmt: skip
 
 

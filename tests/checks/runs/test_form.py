@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from places import ROOT
 from run_examples import EXAMPLES
 
-from haluagent.checks.runs import Source
+from haluagent.checks.runs import RunSource
 from haluagent.checks.runs.forms.reading import SOURCES, convert, parse, read, read_text, schema
 from haluagent.checks.runs.records import AgentRun, HallucinationReport
 from haluagent.errors import ConfigError
@@ -181,4 +181,4 @@ def test_the_schemas_in_the_package_are_those_of_the_records(record: Any, name: 
 
 
 def test_the_sources_that_can_be_named_are_those_that_are_read() -> None:
-    assert get_args(Source) == ("haluagent", *SOURCES)
+    assert get_args(RunSource) == ("haluagent", *SOURCES)

@@ -4,7 +4,7 @@ from typing import Any
 
 from haluagent.checks.runs.records import ToolSpec
 from haluagent.errors import ToolError
-from haluagent.sandbox.worker.limited import Worker
+from haluagent.sandbox.worker.limited import LimitedWorker
 
 MAX_ERRORS = 10  # the most lines reported
 SECONDS = 1.0  # per call, if the schema could take long
@@ -12,7 +12,7 @@ PATIENCE = 3  # calls of a run that may take longer than that; after them, such 
 # The time for a pattern can double with every character, and that for nested references with each reference.
 _TAKES_LONG = frozenset(("pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"))
 
-_worker = Worker("haluagent.checks.runs.calls.schema_found:found_errors", seconds=SECONDS)
+_worker = LimitedWorker("haluagent.checks.runs.calls.schema_found:found_errors", seconds=SECONDS)
 
 
 class Patience:

@@ -2,13 +2,13 @@
 
 from typing import Any, Unpack
 
-from haluagent.checks.runs.forms.assemble import About, Assembly
+from haluagent.checks.runs.forms.assemble import Assembly, RunHeader
 from haluagent.checks.runs.forms.plain import arguments_of, name_of, objects, plain, text_of, tools_of
 from haluagent.checks.runs.records import AgentRun
 from haluagent.errors import ConfigError
 
 
-def from_anthropic(messages: Any, system: Any = None, tools: Any = (), **about: Unpack[About]) -> AgentRun:
+def from_anthropic(messages: Any, system: Any = None, tools: Any = (), **about: Unpack[RunHeader]) -> AgentRun:
     """Convert the messages of Anthropic's Messages API to a run.
 
     Texts, `tool_use` and `tool_result` blocks are read, also those of MCP and of tools that ran at the provider.

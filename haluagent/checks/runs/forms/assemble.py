@@ -9,7 +9,7 @@ from haluagent.checks.runs.records import AgentRun, TaskType, ToolSpec, ToolUse,
 from haluagent.errors import ConfigError
 
 
-class About(TypedDict, total=False):
+class RunHeader(TypedDict, total=False):
     """Options of a converter. Without a `run_id` it is derived from the run: the same run gets the same one."""
 
     run_id: str | None
@@ -18,7 +18,7 @@ class About(TypedDict, total=False):
 
 
 @dataclass
-class Call:
+class AssembledCall:
     given: str | None  # the id in the source: some servers start over in every turn, or give none
     id: str
     tool: str
@@ -29,34 +29,34 @@ class Call:
     told: bool = False  # whether its result is from a message rather than a span
 
 
-class Calls:
+class CallsById:
     """Some calls of a run, in order."""
 
     def __init__(self) -> None:
-        self.all: list[Call] = []
-        self._open: deque[Call] = deque()  # those without a result; others may remain, but never at the ends
+        self.all: list[AssembledCall] = []
+        self._open: deque[AssembledCall] = deque()  # those without a result; others may remain, but never at the ends
 
-    def add(self, call: Call) -> None:
+    def add(self, call: AssembledCall) -> None:
         self.all.append(call)
         self._open.append(call)
 
-    def first_open(self) -> Call | None:
+    def first_open(self) -> AssembledCall | None:
         """Return the first call without a result."""
         while self._open and self._open[0].result is not None:
             self._open.popleft()
         return self._open[0] if self._open else None
 
-    def last_open(self) -> Call | None:
+    def last_open(self) -> AssembledCall | None:
         while self._open and self._open[-1].result is not None:
             self._open.pop()
         return self._open[-1] if self._open else None
 
 
 @dataclass
-class Said:
+class AssembledTurn:
     role: Literal["user", "assistant"]
     text: str = ""
-    calls: list[Call] = field(default_factory=list)
+    calls: list[AssembledCall] = field(default_factory=list)
     answered: bool = False  # whether one of its calls has a result
 
 
@@ -65,11 +65,11 @@ class Assembly:
 
     def __init__(self) -> None:
         self._system: dict[str, None] = {}
-        self._said: list[Said] = []
+        self._said: list[AssembledTurn] = []
         self._ids: set[str] = set()
-        self.calls = Calls()
-        self.calls_of_id: defaultdict[str, Calls] = defaultdict(Calls)  # by the id in the source
-        self.calls_of_tool: defaultdict[str, Calls] = defaultdict(Calls)
+        self.calls = CallsById()
+        self.calls_of_id: defaultdict[str, CallsById] = defaultdict(CallsById)  # by the id in the source
+        self.calls_of_tool: defaultdict[str, CallsById] = defaultdict(CallsById)
 
     def instruct(self, text: str) -> None:
         if text:
@@ -77,9 +77,9 @@ class Assembly:
 
     def say(self, role: Literal["user", "assistant"], text: str) -> None:
         if text:
-            self._said.append(Said(role, text))
+            self._said.append(AssembledTurn(role, text))
 
-    def call(self, given: str | None, tool: str, arguments: dict[str, Any] | str) -> Call:
+    def call(self, given: str | None, tool: str, arguments: dict[str, Any] | str) -> AssembledCall:
         """Add a call that the model makes now, in the turn of the text before it unless a result came in between."""
         number = len(self._ids) + 1
         unique = given if given and given not in self._ids else next(
@@ -93,9 +93,9 @@ class Assembly:
             or last.answered
             or (last.calls and last.calls[-1].result is not None)
         ):
-            last = Said("assistant")
+            last = AssembledTurn("assistant")
             self._said.append(last)
-        call = Call(given, unique, tool, arguments, len(self._said) - 1)
+        call = AssembledCall(given, unique, tool, arguments, len(self._said) - 1)
         last.calls.append(call)
         self._ids.add(unique)
         for calls in (self.calls, self.calls_of_tool[tool], *([self.calls_of_id[given]] if given else [])):
@@ -117,12 +117,12 @@ class Assembly:
             raise ConfigError(f"{place} is a {why}")
         self.answer(call, text, failed)
 
-    def answer(self, call: Call, text: str, failed: bool) -> None:
+    def answer(self, call: AssembledCall, text: str, failed: bool) -> None:
         """Set the result of a call."""
         call.result, call.failed = text, failed
         self._said[call.turn].answered = True
 
-    def run(self, tools: tuple[ToolSpec, ...], about: About) -> AgentRun:
+    def run(self, tools: tuple[ToolSpec, ...], about: RunHeader) -> AgentRun:
         """Return the run.
 
         Its answer is the model's last text without a call, if no call comes after it; otherwise it is empty. What the

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from haluagent.checks.runs.forms.assemble import About, Assembly
+from haluagent.checks.runs.forms.assemble import Assembly, RunHeader
 from haluagent.checks.runs.forms.openai import chat_message
 from haluagent.checks.runs.forms.plain import arguments_of, name_of, objects, plain, text_of, tools_of
 from haluagent.checks.runs.records import AgentRun
@@ -14,7 +14,7 @@ FIELDS = "type role name content tool_calls invalid_tool_calls tool_call_id stat
 PAIR_ROLES = {"human": "user", "ai": "assistant"}
 
 
-def from_langgraph(messages: Any, tools: Any = (), **about: Unpack[About]) -> AgentRun:
+def from_langgraph(messages: Any, tools: Any = (), **about: Unpack[RunHeader]) -> AgentRun:
     """Convert messages of LangChain to a run.
 
     They are objects, their dicts (`model_dump`, `message_to_dict`), pairs of role and text, or messages in OpenAI's

@@ -3,7 +3,7 @@ API."""
 
 from typing import Any, Unpack
 
-from haluagent.checks.runs.forms.assemble import About, Assembly
+from haluagent.checks.runs.forms.assemble import Assembly, RunHeader
 from haluagent.checks.runs.forms.plain import arguments_of, name_of, objects, text_of, tools_of
 from haluagent.checks.runs.records import AgentRun
 from haluagent.errors import ConfigError
@@ -11,7 +11,7 @@ from haluagent.errors import ConfigError
 SYSTEM = ("system", "developer")
 
 
-def from_openai_chat(messages: Any, tools: Any = (), **about: Unpack[About]) -> AgentRun:
+def from_openai_chat(messages: Any, tools: Any = (), **about: Unpack[RunHeader]) -> AgentRun:
     """Convert the messages of Chat Completions to a run, including those of tools (also the old `function_call`).
 
     `tools` are as given to the request. Arguments that are not a JSON object stay the text that the model wrote. The
@@ -55,7 +55,9 @@ def chat_call(made: Assembly, call: dict[str, Any], place: str) -> None:
     made.call(given if isinstance(given, str) else None, name_of(function, "name", place), arguments)
 
 
-def from_openai_responses(items: Any, tools: Any = (), *, instructions: Any = None, **about: Unpack[About]) -> AgentRun:
+def from_openai_responses(
+    items: Any, tools: Any = (), *, instructions: Any = None, **about: Unpack[RunHeader]
+) -> AgentRun:
     """Convert the items of the Responses API to a run: those of the input and of every output, in order.
 
     Calls of functions, of custom tools and of MCP servers are read. Reasoning and calls of the provider's own tools are

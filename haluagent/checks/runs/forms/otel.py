@@ -8,7 +8,7 @@ and gen_ai.tool.call.result from `execute_tool` spans. Instrumentations record t
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple, Unpack
 
-from haluagent.checks.runs.forms.assemble import About, Assembly
+from haluagent.checks.runs.forms.assemble import Assembly, RunHeader
 from haluagent.checks.runs.forms.merge import Merge
 from haluagent.checks.runs.forms.plain import arguments_of, dump, load, name_of, objects, plain, text_of, tools_of
 from haluagent.checks.runs.records import AgentRun
@@ -39,7 +39,7 @@ class Span(NamedTuple):
             raise ConfigError(f"{self.place}: {name} is not JSON: was it cut off?") from None
 
 
-def from_otel(spans: Any, **about: Unpack[About]) -> AgentRun:
+def from_otel(spans: Any, **about: Unpack[RunHeader]) -> AgentRun:
     """Convert the spans of one trace to a run.
 
     `spans` is OTLP's JSON, a list of its spans, or spans of the Python SDK (objects, or the data of their `to_json`),
