@@ -11,6 +11,8 @@ from pydantic import Field
 
 from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, HaluAgentError, ModelError
+from haluagent.models.client import OpenAIModel
+from haluagent.models.discovery import discover
 from haluagent.types import Record, Usage
 
 
@@ -166,9 +168,6 @@ class _SharedState(Generic[R]):
 
 def answers(agent: HaluAgent) -> bool:
     """Return True if an endpoint still answers a request for its models. An engine in this process always does."""
-    from haluagent.models.client import OpenAIModel
-    from haluagent.models.discovery import discover
-
     if not isinstance(agent.model, OpenAIModel):
         return True
     try:

@@ -13,6 +13,7 @@ from haluagent.batch.files import BatchItem, BatchRow, check
 from haluagent.batch.pool import Job, work
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models import resolve
+from haluagent.models.discovery import discover
 
 if TYPE_CHECKING:
     import pyarrow
@@ -138,8 +139,6 @@ class RayWorker:
 
     def _answers(self, url: str) -> bool:
         """Return True if this endpoint has an agent and answers, creating the agent if necessary."""
-        from haluagent.models.discovery import discover
-
         try:
             if url in self._agents:
                 discover(url, self._api_key)

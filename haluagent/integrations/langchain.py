@@ -6,6 +6,7 @@ from typing import Any, Literal
 from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, HaluAgentError, ModelError
 from haluagent.integrations.outcome import check_choice, check_threshold, outcome_of
+from haluagent.report.lines import verdict_line
 from haluagent.types import Detection
 
 try:
@@ -31,8 +32,6 @@ class ResponseFlagged(HaluAgentError):
     """Raised for a flagged response if `when_flagged` is "raise"; `detection` is its report."""
 
     def __init__(self, detection: Detection) -> None:
-        from haluagent.report.lines import verdict_line
-
         super().__init__(str(verdict_line(detection)))
         self.detection = detection
 

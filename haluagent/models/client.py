@@ -14,6 +14,7 @@ from haluagent.models.dialect import choice_fields, grammar_fields, scoring_fiel
 from haluagent.models.discovery import discover
 from haluagent.models.endpoint import Endpoint, RequestRefused, Sleep
 from haluagent.models.scoring import choice_probabilities, match_choice
+from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.protocols import Choice, Generation, Message
 from haluagent.settings import Dialect
 from haluagent.types import Usage
@@ -174,8 +175,6 @@ class OpenAIModel:
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens in `text`: exact with a tokenizer of this model, otherwise an estimate."""
         if self._tokenizer is None:
-            from haluagent.models.tokenizer import ApproximateTokenizer
-
             self._tokenizer = ApproximateTokenizer().count
         return self._tokenizer(text)
 

@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from haluagent.errors import ConfigError
+from haluagent.models.adapters import read_card
+from haluagent.models.client import OpenAIModel
+from haluagent.models.engines.embedded import DEFAULT_CONTEXT, EmbeddedModel
+from haluagent.models.weights.catalogue import DEFAULT, is_known
 from haluagent.protocols import Model
 from haluagent.settings import Settings, read_settings
 
@@ -37,7 +41,6 @@ def resolve(
         adapter = os.environ.get("HALUAGENT_ADAPTER") or file.adapter or "auto"
     if base_url is None:
         return _embedded(model, file, adapter)
-    from haluagent.models.client import OpenAIModel
 
     options = {name: value for name in ("concurrency", "timeout") if (value := getattr(file, name)) is not None}
     options |= _of_adapter(adapter)
@@ -49,7 +52,6 @@ def _of_adapter(adapter: str | Path | None) -> dict[str, Any]:
     """Return a served model's options from the card of its adapter; empty without one. Raise `ConfigError`."""
     if adapter in (None, "auto", "none"):
         return {}
-    from haluagent.models.adapters import read_card
 
     path = Path(str(adapter)).expanduser()
     if path.suffix != ".json":
@@ -59,9 +61,6 @@ def _of_adapter(adapter: str | Path | None) -> dict[str, Any]:
 
 
 def _embedded(model: str | None, file: Settings, adapter: str | Path | None) -> Model:
-    from haluagent.models.engines.embedded import DEFAULT_CONTEXT, EmbeddedModel
-    from haluagent.models.weights.catalogue import DEFAULT, is_known
-
     name = model or DEFAULT
     if not is_known(name) and not (name.endswith(".gguf") and Path(name).is_file()):
         raise ConfigError(

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from haluagent.errors import ConfigError
 from haluagent.protocols import SearchProvider
-from haluagent.settings import VARIABLES, SearchSettings, read_search_settings
+from haluagent.search.index.local import LocalIndex
+from haluagent.search.index.place import default_path, exists
+from haluagent.settings import VARIABLES, SearchSettings, cache_dir, config_path, read_search_settings
 
 if TYPE_CHECKING:
     from haluagent.search.service import OnlineProvider
@@ -49,9 +51,6 @@ def _configured(settings: SearchSettings) -> str:
 
 
 def _local(path: Path | None, required: bool) -> SearchProvider | None:
-    from haluagent.search.index.local import LocalIndex
-    from haluagent.search.index.place import default_path, exists
-
     path = path or default_path()
     if exists(path):
         return LocalIndex(path)
@@ -61,9 +60,9 @@ def _local(path: Path | None, required: bool) -> SearchProvider | None:
 
 
 def _online(name: str, settings: SearchSettings, fetch_pages: bool) -> SearchProvider:
+    # Imported here, as the providers below: a detection that goes online nowhere needs none of them.
     from haluagent.search.cache import FILE, Cache
     from haluagent.search.service import DAY, SearchService
-    from haluagent.settings import cache_dir
 
     keep = settings.keep_days * DAY
     read_pages = None
@@ -107,7 +106,5 @@ def _provider(name: str, settings: SearchSettings) -> "OnlineProvider":
 def _needed(settings: SearchSettings, key: str) -> str:
     value = getattr(settings, key)
     if not value:
-        from haluagent.settings import config_path
-
         raise ConfigError(f"this search needs {VARIABLES[key]}: set it, or {key} under [search] in {config_path()}")
     return str(value)

@@ -5,6 +5,7 @@ import time
 
 from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, ModelError
+from haluagent.models.discovery import discover
 from haluagent.protocols import Remote
 from haluagent.server.problems import HttpProblem
 
@@ -56,8 +57,6 @@ class ModelLoader:
 
 
 def _lacking(url: str, key: str | None) -> str | None:
-    from haluagent.models.discovery import discover
-
     try:
         discover(url, key, timeout=PATIENCE)
     except (ConfigError, ModelError) as error:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, cast
 
 from haluagent.errors import FormatError, HaluAgentError, ModelError, SandboxError, SearchError, ToolError
+from haluagent.models import resolve
 from haluagent.protocols import Closable, Model, Sandbox, SearchProvider, ToolContext, Translator
 from haluagent.tooling.demos import demo_call, demo_sentences
 from haluagent.tooling.provenance import check_provenance
 from haluagent.tooling.registry import Registry
+from haluagent.tooling.services import make_services
 from haluagent.tooling.tool import Demo, Tool
 from haluagent.types import Record, Sentence
 
@@ -67,9 +69,6 @@ class Parts:
 
 def make_part(name: ServiceName) -> Any:
     """Make the configured part, as for an agent."""
-    from haluagent.models import resolve
-    from haluagent.tooling.services import make_services
-
     if name == "model":
         return resolve()
     others: dict[str, Any] = {part: None for part in ("sandbox", "search") if part != name}

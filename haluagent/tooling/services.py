@@ -5,6 +5,10 @@ from typing import Literal
 
 from haluagent.errors import NoSandbox
 from haluagent.protocols import Closable, Execution, Sandbox, SearchProvider, Services, Translator
+from haluagent.sandbox.choose import advice
+from haluagent.sandbox.choose import resolve as resolve_sandbox
+from haluagent.search import resolve as resolve_search
+from haluagent.search.providers.google_translate import resolve_translator
 
 SandboxName = Literal["auto", "docker", "bubblewrap", "none"]
 
@@ -15,10 +19,6 @@ def make_services(
     translator: Translator | None = None,
 ) -> Services:
     """Return the services of these names; None or "none" for none. Raises ConfigError for one that is not set up."""
-    from haluagent.sandbox.choose import resolve as resolve_sandbox
-    from haluagent.search import resolve as resolve_search
-    from haluagent.search.providers.google_translate import resolve_translator
-
     if sandbox == "auto":
         sandbox = FirstSandbox()
     return Services(
@@ -38,10 +38,8 @@ class FirstSandbox:
 
     async def run(self, code: str, *, seconds: float = 10.0) -> Execution:
         """See `Sandbox.run`. Raises NoSandbox where none works."""
-        from haluagent.sandbox.choose import advice, resolve
-
         if self._found is None:
-            self._found = await asyncio.to_thread(resolve, "auto")
+            self._found = await asyncio.to_thread(resolve_sandbox, "auto")
         if self._found is None:
             raise NoSandbox(advice("en"))
         return await self._found.run(code, seconds=seconds)

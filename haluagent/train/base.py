@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from haluagent.errors import ConfigError
+from haluagent.models.engines.embedded import EmbeddedModel
 from haluagent.models.weights import catalogue
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def gguf_path(base: str) -> Path | None:
         return Path(base)
     if not catalogue.is_known(base):
         return None
-    from haluagent.models.engines.embedded import EmbeddedModel
 
     return EmbeddedModel(base).path()
 

@@ -11,6 +11,7 @@ from haluagent.errors import ConfigError, HaluAgentError
 from haluagent.models.engines.embedded import EmbeddedModel
 from haluagent.protocols import Message
 from haluagent.train.base import load_model, load_tokenizer, require_extra
+from haluagent.train.examples import Encoder
 from haluagent.train.trajectories.records import Trajectory
 
 Conversation = list[Message]
@@ -104,8 +105,6 @@ def _transformers(
 
 def _greedy(model: Any, tokenizer: Any, conversation: Conversation, tokens: int) -> tuple[int, ...]:
     """Decode greedily up to the end of the turn."""
-    from haluagent.train.examples import Encoder
-
     encoder = Encoder(tokenizer)
     import torch
 

@@ -9,7 +9,7 @@ from haluagent.train.base import load_model, load_tokenizer
 from haluagent.train.curve import LossCurve, Say
 
 if TYPE_CHECKING:
-    from haluagent.train.trainer import PairTrainer, TreeTrainer
+    from haluagent.train.trainer import PairTrainer, TreeTrainer  # loads torch
 
 
 def remember(out: Path, training: dict[str, Any]) -> None:

@@ -91,7 +91,7 @@ def _train(
 ) -> Path:
     from datasets import Dataset
 
-    from haluagent.train.trainer import PairTrainer, collate_pair, dpo_arguments, lora
+    from haluagent.train.trainer import PairTrainer, collate_pair, dpo_arguments, lora  # loads torch
 
     trainer = PairTrainer(
         model=course.load(base, False, say, adapter),

@@ -70,7 +70,7 @@ def _train(
 ) -> Path:
     from datasets import Dataset
 
-    from haluagent.train.trainer import TreeTrainer, collate, lora, sft_arguments
+    from haluagent.train.trainer import TreeTrainer, collate, lora, sft_arguments  # loads torch
 
     full = settings.rank == 0
     trainer = TreeTrainer(

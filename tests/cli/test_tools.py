@@ -290,7 +290,7 @@ def test_a_part_is_the_configured_one_and_no_other_is_made(monkeypatch: pytest.M
         made.append({"sandbox": sandbox, "search": search, "translator": translator})
         return Services(sandbox="S" if sandbox else None, search="F" if search else None, translator="T")  # type: ignore[arg-type]
 
-    monkeypatch.setattr(haluagent.tooling.services, "make_services", make_services)
+    monkeypatch.setattr(haluagent.tooling.demo_runs, "make_services", make_services)
     make = haluagent.tooling.demo_runs.make_part
     assert [make("sandbox"), make("search"), make("translator")] == ["S", "F", "T"]
     assert made == [

@@ -64,7 +64,7 @@ def pull_elsewhere(kill_at: int | None = None) -> "subprocess.Popen[bytes]":
     script = f"""
 import os, signal
 from haluagent.models.weights import catalogue
-from haluagent.models.weights.parts import Part
+from haluagent.models.weights.parts import WeightPart
 catalogue.KNOWN[{NAME!r}] = catalogue.{TINY!r}
 def progress(done, total):
     if done == {kill_at}:

@@ -38,7 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("detection", "haluagent.agent.HaluAgent.detect"),
         ("detection", "haluagent.types.Detection"),
         ("tools", "haluagent.tools.default_registry"),
-        ("services", "haluagent.sandbox.limits.Limits"),
+        ("services", "haluagent.sandbox.limits.SandboxLimits"),
         ("checks", "haluagent.checks.runs.guard.Guard"),
     ],
 )

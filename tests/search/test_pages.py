@@ -156,7 +156,7 @@ def test_a_page_made_to_keep_its_reader_busy_is_given_up(site: Site, monkeypatch
     served["/bomb"] = (HTML, b"<a b='" * 300_000)
     served["/deep"] = (HTML, b"<div>" * 300_000 + b"Canberra")
     served["/"] = (HTML, PAGE.encode())
-    worker = reading.Worker(reading.worker.target, seconds=1.5, memory=2**30)
+    worker = reading.LimitedWorker(reading.worker.target, seconds=1.5, memory=2**30)
     monkeypatch.setattr(reading, "worker", worker)
     results = read([f"{url}/bomb", f"{url}/deep"])
     assert all(result.snippet == "the snippet" for result in results)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
+from haluagent.bench.peers.known import PEERS
 from haluagent.errors import ConfigError
 from haluagent.models.weights.store import exclusive
 from haluagent.settings import cache_dir
@@ -89,8 +90,6 @@ def _run(command: list[str], failure: str) -> None:
 def main(arguments: list[str]) -> int:
     """Install the named peers, or all of them: `python -m haluagent.bench.peers.install [NAME ...]`. Returns the exit
     code."""
-    from haluagent.bench.peers.known import PEERS
-
     try:
         for name in arguments or PEERS:
             install(name)

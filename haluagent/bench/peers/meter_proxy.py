@@ -12,6 +12,7 @@ from typing import IO, Any, Self
 import httpx
 
 from haluagent.models.endpoint import describe, headers, is_local, normalize
+from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.types import Usage
 
 _PASSED_BACK = ("content-type", "retry-after", "retry-after-ms")
@@ -163,8 +164,6 @@ def _text(choice: dict[str, Any]) -> str:
 
 
 def _estimate(text: str) -> int:
-    from haluagent.models.tokenizer import ApproximateTokenizer
-
     return ApproximateTokenizer().count(text)
 
 

@@ -37,7 +37,7 @@ def make_checker(checker: str | Checker, nli_model: str | None = None) -> Checke
     if checker == "nli":
         if not nli_model:
             raise ConfigError("the checker nli needs a model: --nli-model PATH, or checker=NLIChecker(PATH) in Python")
-        from haluagent.checks.claims.nli import NLIChecker
+        from haluagent.checks.claims.nli import NLIChecker  # an extra
 
         return NLIChecker(nli_model)
     if checker not in get_args(CheckerName):

@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models import adapters
 from haluagent.models.calibration import EMBEDDED
+from haluagent.models.client import OpenAIModel
+from haluagent.models.engines import llama_cpp
+from haluagent.models.engines.prefix import PrefixCache
+from haluagent.models.tokenizer import ApproximateTokenizer, Tokenizer, UnknownVocabulary
 from haluagent.models.weights import catalogue
 from haluagent.models.weights.progress import download_progress
 from haluagent.protocols import Choice, Generation, Message
@@ -191,8 +195,6 @@ class EmbeddedModel:
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer | ApproximateTokenizer":
-        from haluagent.models.tokenizer import ApproximateTokenizer, Tokenizer, UnknownVocabulary
-
         try:
             return Tokenizer.from_gguf(self.path(), cache_dir() / "tokens")
         except UnknownVocabulary as error:
@@ -212,10 +214,6 @@ class EmbeddedModel:
             raise ConfigError(f"{self.name} could not be loaded: {error}") from error
 
     def _load(self) -> "OpenAIModel":
-        from haluagent.models.client import OpenAIModel
-        from haluagent.models.engines import llama_cpp
-        from haluagent.models.engines.prefix import PrefixCache
-
         with self._starting:
             if self._client is None:  # another thread may have been first
                 states = _states_directory()

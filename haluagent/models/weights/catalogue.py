@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from haluagent.errors import ConfigError
-from haluagent.models.weights import parts, store
+from haluagent.models.weights import hub, parts, store
 from haluagent.models.weights.parts import WeightPart
 from haluagent.models.weights.store import Progress
 
@@ -104,8 +104,6 @@ def pull(
             if target.is_file():  # from before, or pulled by the process that held the lock
                 return target
             if name.startswith(HUB):
-                from haluagent.models.weights import hub
-
                 hub.fetch(name, target, revision=revision, sha256=sha256, progress=progress)
             else:
                 weights = KNOWN[name]
@@ -120,8 +118,6 @@ def _place(name: str) -> Path:
     if name in KNOWN:
         return store.folder() / f"{name}.gguf"
     if name.startswith(HUB):
-        from haluagent.models.weights import hub
-
         return store.folder() / "hub" / Path(*hub.parse(name))
     raise ConfigError(
         f"there are no weights named {name!r}: see `haluagent model list`, or give hf:OWNER/REPO/FILE.gguf"

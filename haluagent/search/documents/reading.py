@@ -7,6 +7,7 @@ from typing import Literal
 
 from haluagent.search.documents.document import MEGABYTE, Document, LeftOut, clean, one_line
 from haluagent.search.documents.encoding import Unreadable, decode
+from haluagent.search.documents.rows import read_rows
 
 Kind = Literal["text", "markdown", "html", "pdf", "rows"]
 
@@ -32,19 +33,17 @@ def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
     if size > LARGEST.get(kind, size):
         raise Unreadable(f"it has {size:.0f} MB, and at most {LARGEST[kind]} are read: split it")
     if kind == "rows":
-        from haluagent.search.documents.rows import read_rows
-
         with path.open("rb") as file:
             yield from read_rows(file, path.name, field)
     elif kind == "pdf":
-        from haluagent.search.documents.pdf import read_pdf
+        from haluagent.search.documents.pdf import read_pdf  # an extra
 
         with path.open("rb") as file:
             title, text, left_out = read_pdf(file)
         yield from left_out
         yield _whole(path, title, text, "it has no text (scanned pages need character recognition first)")
     elif kind == "html":
-        from haluagent.search.documents.html import read_html
+        from haluagent.search.documents.html import read_html  # an extra
 
         yield _whole(path, *read_html(path.read_bytes()))
     else:

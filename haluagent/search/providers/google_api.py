@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from haluagent.errors import ConfigError
-from haluagent.models.endpoint import read_retry_after
+from haluagent.models.endpoint import is_local, read_retry_after
 from haluagent.search.providers.calls import Calls
 from haluagent.search.providers.failures import Failure, connection_failure, in_short
 
@@ -87,8 +87,6 @@ class GoogleApi:
     def _build(self) -> Any:
         import httplib2
         from googleapiclient.discovery import build
-
-        from haluagent.models.endpoint import is_local
 
         _hide(self._key)
         local = {"proxy_info": None} if self._endpoint and is_local(self._endpoint) else {}

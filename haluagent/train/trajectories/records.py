@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from haluagent.batch.journal import iterate
 from haluagent.errors import ConfigError
+from haluagent.models.weights.store import install
 from haluagent.protocols import Role
 from haluagent.types import Label, Language, Record, Stop
 
@@ -119,8 +120,6 @@ def line(record: Record) -> str:
 
 def write(path: Path, records: Iterable[Record]) -> int:
     """Replace a file with the records and return the number of lines. Raises ConfigError if it cannot be written."""
-    from haluagent.models.weights.store import install
-
     unfinished = path.with_name(f".{path.name}.part")
     count = 0
     try:

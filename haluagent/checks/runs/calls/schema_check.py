@@ -30,7 +30,7 @@ def schema_errors(tool: ToolSpec, arguments: Any, patience: Patience | None = No
     is invalid, or takes longer than SECONDS with these arguments, that is the only error. Schemas that could take long
     are checked in a process that can be stopped, until the run's `patience` is used up.
     """
-    from haluagent.checks.runs.calls.schema_found import found_errors, line
+    from haluagent.checks.runs.calls.schema_found import found_errors, line  # loads jsonschema
 
     patience = patience or Patience()
     if not isinstance(arguments, dict):

@@ -11,6 +11,7 @@ from haluagent.checks.runs.forms.plain import plain
 from haluagent.checks.runs.records import AgentRun, ToolSpec
 from haluagent.errors import ConfigError
 from haluagent.text.messages import message
+from haluagent.tools import default_registry
 from haluagent.types import Detection, MemoryEntry, Step
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def detection_run(
     built-in ones if None.
     """
     if tools is None:
-        from haluagent.tools import default_registry
-
         tools = default_registry()
     names = ["S0", *(entry.sentence.name for entry in detection.sentences if entry.sentence.index)]
     made = Assembly()
