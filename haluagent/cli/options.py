@@ -58,7 +58,7 @@ ToolFiles = Annotated[
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """What the command line says about the agent, with the defaults that commands share. None leaves the agent's own."""
+    """The options of the command line that are about the agent, with the defaults that commands share. None leaves the agent's own."""
 
     model: str | None = None
     base_url: str | None = None

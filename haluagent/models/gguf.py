@@ -31,7 +31,7 @@ _U32, _U64 = SCALARS[4], SCALARS[10]
 
 
 def read_metadata(path: Path, wanted: Callable[[str], bool] = lambda key: True) -> dict[str, Any]:
-    """The keys and values of the file's header: strings as `str`, arrays as lists.
+    """Return the keys and values of the file's header: strings as `str`, arrays as lists.
 
     Keys that `wanted` refuses are passed over. Only the header's pages are read, however large the file is.
     Raises ConfigError naming the file where it cannot be read, is not GGUF, or is cut off.

@@ -47,7 +47,7 @@ def _is_free(item: Tool, name: str) -> bool:
 
 
 def _foreign(value: Any, texts: Sequence[str]) -> Iterator[str]:
-    """The parts of an argument that none of the texts has."""
+    """Yield the parts of an argument that none of the texts has."""
     argument = unicodedata.normalize("NFKC", str(value))
     known = unspaced("\n".join(texts))
     for pattern in (_URL, _QUOTED, _IDENTIFIER):
@@ -67,7 +67,7 @@ def _is_formula(text: str) -> bool:
 
 
 def _without_known_dates(argument: str, texts: Sequence[str]) -> str:
-    """The argument without the dates that the texts have too, however they are written there."""
+    """Return the argument without the dates that the texts have too, however they are written there."""
     try:
         dates = find_dates(argument)
         known = {date.value for text in texts for date in find_dates(text)} if dates else set()

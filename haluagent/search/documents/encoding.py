@@ -23,7 +23,7 @@ class Unreadable(HaluAgentError):
 
 
 def decode(data: bytes) -> str:
-    """The text of a file in UTF-8, UTF-16, GB18030, Big5 or Windows-1252, with or without a byte order mark.
+    """Decode the text of a file in UTF-8, UTF-16, GB18030, Big5 or Windows-1252, with or without a byte order mark.
 
     What is not UTF-8 is read in the encoding that gives the most common characters; a few broken bytes in UTF-8 become
     U+FFFD. Raises Unreadable where there is no such encoding.
@@ -60,7 +60,7 @@ def _whole(data: bytes, encoding: str) -> str | None:
 
 
 def _plausibility(text: str, with_ascii: bool) -> float:
-    """The share of common characters, in [0, 1]. ASCII proves nothing where it is the same bytes in every encoding."""
+    """Return the share of common characters, in [0, 1]. ASCII proves nothing where it is the same bytes in every encoding."""
     sample = text[:SAMPLE]
     others = _NOT_ASCII.findall(sample)
     unlikely = len(_CONTROL.findall(sample))
@@ -71,7 +71,8 @@ def _plausibility(text: str, with_ascii: bool) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def _is_common(character: str) -> bool:
-    """Whether it is in GB 2312, or in the frequent part of Big5: the characters of everyday simplified or traditional."""
+    """Return True for a character in GB 2312, or in the frequent part of Big5: the characters of everyday simplified or
+    traditional Chinese."""
     if len(character.encode("gb2312", "ignore")) == 2:
         return True
     code = character.encode("big5", "ignore")

@@ -31,7 +31,7 @@ _ENDING_4 = _longest_first(_STEP_4)
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a lower-case word; the word itself where it is short, long or not of plain letters."""
+    """Return the stem of a lower-case word; the word itself where it is short, long or not of plain letters."""
     if not (2 < len(word) <= LONGEST and word.isascii() and word.isalpha()):
         return word
     word = _past_and_gerund(_plural(word))
