@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from haluagent.errors import ConfigError
 from haluagent.sandbox.worker.pooled import SPARE, PooledSandbox
+from haluagent.text.messages import message
 from haluagent.types import Language, Record
 
 if TYPE_CHECKING:
@@ -19,12 +20,6 @@ Choice = Literal["auto", "docker", "bubblewrap", "none"]
 # In order of preference.
 BACKENDS: tuple[Backend, ...] = ("docker", "bubblewrap")
 _DOCKER_SOCKET = Path("/var/run/docker.sock")
-_ADVICE: dict[Language, str] = {
-    "en": "there is no sandbox to run code in: start Docker and run `haluagent sandbox build`, or install bubblewrap "
-    "(on Linux); `haluagent sandbox status` says what is missing",
-    "zh": "没有可以运行代码的沙箱：请启动 Docker 并运行 `haluagent sandbox build`，或安装 bubblewrap（Linux）；"
-    "`haluagent sandbox status` 会说明缺少什么",
-}
 
 
 class Status(Record):
@@ -52,7 +47,7 @@ def resolve(choice: Choice = "auto", *, spare: int = SPARE) -> PooledSandbox | N
 
 def advice(language: Language) -> str:
     """Return one line on how to get a sandbox."""
-    return _ADVICE[language]
+    return message("sandbox.advice", language)
 
 
 def status() -> list[Status]:

@@ -154,17 +154,19 @@ def _first_sentence(text: str) -> str:
 
 def _demo_lines(demo: "Demo") -> "list[Line]":
     from haluagent.report.lines import Line
+    from haluagent.text.messages import templates
     from haluagent.tooling.turn_format import ACTION, OBSERVATION, THOUGHT
 
-    labels = {
-        "en": ("example", "question: ", "reference: ", "response: "),
-        "zh": ("示例", "问题：", "参考：", "回答："),
-    }[demo.language]
-    rows = [(labels[1], demo.question), (labels[2], demo.reference or ""), (labels[3], demo.response)]
+    labels = templates("demo", demo.language)
+    rows = [
+        (labels["question"], demo.question),
+        (labels["reference"], demo.reference or ""),
+        (labels["response"], demo.response),
+    ]
     rows += [
         (THOUGHT[demo.language], demo.thought),
         (ACTION[demo.language], demo.call),
         (OBSERVATION[demo.language], demo.observation),
     ]
-    lines = [Line(("bold", f"{labels[0]} ({demo.language})"), indent=2)]
+    lines = [Line(("bold", f"{labels['example']} ({demo.language})"), indent=2)]
     return lines + [Line(("dim", label), ("", text), indent=4) for label, text in rows if text]

@@ -8,19 +8,12 @@ from typing import Protocol
 from haluagent.errors import QuotaExhausted, SearchError
 from haluagent.protocols import SearchProvider, SearchResult
 from haluagent.search.cache import Cache, cache_key
+from haluagent.text.messages import message
 from haluagent.types import Language
 
 DAY = 86_400.0
 SHORT = 3_600.0  # seconds to keep an answer that may soon improve: it is empty, or lacks texts
 ReadPages = Callable[[list[SearchResult], str], Awaitable[list[SearchResult]]]
-
-_TEXTS: dict[str, dict[Language, str]] = {
-    "budget": {
-        "en": "the budget of {count} search queries is used up: allow more with HALUAGENT_SEARCH_MAX_QUERIES",
-        "zh": "{count} 次搜索查询的预算已用完：可用 HALUAGENT_SEARCH_MAX_QUERIES 提高预算",
-    },
-    "empty": {"en": "the search query is empty: write what to look for", "zh": "搜索词为空：请写明要查找的内容"},
-}
 
 
 class OnlineProvider(SearchProvider, Protocol):
@@ -63,7 +56,7 @@ class SearchService:
         """Search through the cache; see `SearchProvider.search`. Raise `QuotaExhausted` if the budget is used up."""
         query = " ".join(query.split())
         if not query:
-            raise SearchError(_TEXTS["empty"][language])
+            raise SearchError(message("search.query.empty", language))
         pages = self._read_pages is not None
         key = cache_key(self.name, self.provider.endpoint, query, count, language, pages)
         if self._cache is not None:
@@ -81,7 +74,7 @@ class SearchService:
     def _spend(self, language: Language) -> None:
         with self._lock:
             if self._max_queries is not None and self.sent >= self._max_queries:
-                raise QuotaExhausted(_TEXTS["budget"][language].format(count=self._max_queries))
+                raise QuotaExhausted(message("search.query.budget", language, count=self._max_queries))
             self.sent += 1
 
     def _lifetime(self, results: list[SearchResult]) -> float:

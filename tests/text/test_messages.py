@@ -24,7 +24,9 @@ def entries(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, dict[
 
 
 MESSAGES = dict(entries(CATALOGUE))
-SOURCES = "\n".join(path.read_text("utf-8") for room in ("haluagent", "tools") for path in (ROOT / room).rglob("*.py"))
+SOURCES = "\n".join(
+    path.read_text("utf-8") for room in ("haluagent", "tools", "sandbox") for path in (ROOT / room).rglob("*.py")
+)
 NAMED = re.findall(r'\b(?:message|templates)\(\s*(f?)"([^"{]+)[^"]*"(?: if [^",]+ else "([^"]+)")?', SOURCES)
 
 

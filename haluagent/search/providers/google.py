@@ -15,10 +15,7 @@ MOST = 10  # results that one request can bring
 SERVICE = Service(
     "Google search",
     key=KEY_SETTING,
-    refusal={
-        "en": "check GOOGLE_CSE_ID, and that the project of GOOGLE_API_KEY may use the Custom Search API",
-        "zh": "请检查 GOOGLE_CSE_ID，并确认 GOOGLE_API_KEY 所属项目可以使用 Custom Search API",
-    },
+    refusal="google",
 )
 _PAGES: dict[Language, dict[str, str]] = {
     "en": {"hl": "en", "lr": "lang_en"},

@@ -14,11 +14,7 @@ PATH = "/language/translate/"
 SERVICE = Service(
     "Google Translate",
     key=KEY_SETTING,
-    refusal={
-        "en": "check the language codes, the length of the text, and that the project of GOOGLE_API_KEY may use the "
-        "Cloud Translation API",
-        "zh": "请检查语言代码、文本长度，并确认 GOOGLE_API_KEY 所属项目可以使用 Cloud Translation API",
-    },
+    refusal="google_translate",
 )
 
 

@@ -18,10 +18,7 @@ MAX_QUERY = 300  # characters; CirrusSearch refuses longer ones
 SERVICE = Service(
     "MediaWiki",
     address="HALUAGENT_MEDIAWIKI_URL",
-    refusal={
-        "en": "Wikimedia's servers want to know whom to write to: set HALUAGENT_CONTACT to an e-mail address or a page",
-        "zh": "维基媒体的服务器要求提供联系方式：请把 HALUAGENT_CONTACT 设为电子邮箱或网页地址",
-    },
+    refusal="mediawiki",
 )
 _BUSY = ("ratelimited", "maxlag", "cirrussearch-too-busy-error")
 _BROKEN = ("internal_api_error", "readonly", "cirrussearch-backend-error")

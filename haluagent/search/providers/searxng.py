@@ -12,10 +12,7 @@ from haluagent.types import Language
 SERVICE = Service(
     "SearXNG",
     address="HALUAGENT_SEARXNG_URL",
-    refusal={
-        "en": "its settings.yml must have json under search.formats, and a limiter must let this client pass",
-        "zh": "其 settings.yml 的 search.formats 中必须有 json，限流器也要允许本客户端访问",
-    },
+    refusal="searxng",
 )
 
 
