@@ -3,7 +3,8 @@ DEMO := .venv
 TEST := .venv-test
 SOURCES := $(wildcard haluagent/*.py haluagent/*/*.py haluagent/*/*/*.py haluagent/*/*/*/*.py haluagent/bench/report/report.* haluagent/server/page/* tools/*.py tools/*/*.py prompts/*.py prompts/*/*.jinja2 sandbox/*.py sandbox/*/*.py)
 
-PYTEST := HALUAGENT_TEST_INSTALLED=1 $(TEST)/bin/pytest
+# Python puts the current folder first, and at the root that would be the checkout's package instead of the installed one.
+PYTEST := cd tests && HALUAGENT_TEST_INSTALLED=1 ../$(TEST)/bin/pytest
 IN_GROUPS := tests/helpers/groups.py
 GROUPS := $(shell $(PYTHON) $(IN_GROUPS) names)
 SKIPS ?=
