@@ -8,6 +8,7 @@ PYTEST := cd tests && HALUAGENT_TEST_INSTALLED=1 ../$(TEST)/bin/pytest
 IN_GROUPS := tests/helpers/groups.py
 GROUPS := $(shell $(PYTHON) $(IN_GROUPS) names)
 SKIPS ?=
+export PYTHONDONTWRITEBYTECODE := # what pytest makes of a module is kept for its next run
 
 .PHONY: demo installed lint types unit core groups test test-all clean
 
