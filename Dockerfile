@@ -21,7 +21,7 @@ RUN apt-get update \
 ARG EXTRAS=server,embedded
 COPY --from=wheel /wheel /wheel
 RUN python3 -m venv /opt/haluagent \
-    && /opt/haluagent/bin/pip install --no-cache-dir "$(echo /wheel/*.whl)[documents,google,${EXTRAS}]" \
+    && /opt/haluagent/bin/pip install --no-cache-dir "$(echo /wheel/*.whl)[documents,docker,google,${EXTRAS}]" \
     && rm -r /wheel
 
 ENV PATH=/opt/haluagent/bin:$PATH HALUAGENT_CACHE=/cache PYTHONUNBUFFERED=1

@@ -93,7 +93,7 @@ class ToolResult(Record):
     """A tool's answer. `label` is None if the tool decided nothing.
 
     `confidence` is the probability that `label` is right. `read` holds the spans of the reference that the tool looked
-    at, for the report's coverage. `sentences` are those that `split_text` cut; the report has them in its entries.
+    at, for the report's coverage.
     """
 
     observation: str
@@ -101,7 +101,12 @@ class ToolResult(Record):
     confidence: float = 1.0
     evidence: tuple[Evidence, ...] = ()
     read: tuple[Span, ...] = ()
-    sentences: tuple[Sentence, ...] = Field(default=(), exclude=True)
+
+
+class Segmentation(ToolResult):
+    """What `split_text` answers: the sentences of the response. The report has them in its entries."""
+
+    sentences: tuple[Sentence, ...]
 
 
 class Revision(Record):

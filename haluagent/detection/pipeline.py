@@ -13,12 +13,23 @@ from haluagent.detection.task import DetectionTask, make_task
 from haluagent.detection.transcript import transcript
 from haluagent.detection.verdict import act, combine, no_claim, offer, parts_of_whole, unreached
 from haluagent.detection.writing import is_writing
-from haluagent.errors import HaluAgentError
+from haluagent.errors import HaluAgentError, ToolError
 from haluagent.events import Answered, Event, Found
 from haluagent.protocols import Model, Services
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.turn_format import ModelTurn
-from haluagent.types import Coverage, Detection, Language, MemoryEntry, Sentence, Span, Stop, ToolCall, Usage
+from haluagent.types import (
+    Coverage,
+    Detection,
+    Language,
+    MemoryEntry,
+    Segmentation,
+    Sentence,
+    Span,
+    Stop,
+    ToolCall,
+    Usage,
+)
 
 Strategy = Literal["branches", "linear"]
 
@@ -53,7 +64,7 @@ class Run:
         self.reflection = reflection
         self.stop: Stop = "answer"
         self.error: str | None = None
-        self.planned: list[Sentence] = []
+        self.whole: Sentence | None = None  # the response, where a tool has something to decide about it as a whole
         task = make_task(
             question, response, reference, language, registry, model, single_transcript=strategy == "linear"
         )
@@ -78,8 +89,8 @@ class Run:
     async def run(self) -> Detection:
         """Check everything within the limits. Only cancellation leaves this early."""
         meter = self.meter()
-        await self._segment(meter)
         try:
+            await self._segment(meter)
             async with asyncio.timeout(self.budget.seconds_left()):
                 if self.strategy == "linear":
                     self.stop = await transcript(self.state, meter)
@@ -109,27 +120,21 @@ class Run:
             why = self.error = str(problem)
         return unreached(self.state, sentence, "budget", why)
 
-    def segmented(self, sentences: tuple[Sentence, ...]) -> None:
-        """Go on with these sentences of the response."""
-        self.state.task = self.task.segmented(sentences)
-        self.planned = list(sentences)
-
     async def _segment(self, meter: Meter) -> None:
         """Have `split_text` cut the response. In a single transcript the model calls it itself, to read what it says."""
         if self.strategy == "linear":
             result = await self.state.registry.call(SPLIT, self.state.context(meter))
-        else:
-            step = await act(self.state, None, ModelTurn(thought="", call=SPLIT), meter, meter.usage)
-            assert step.result is not None, step.error  # it needs neither a model nor anything from outside
-            result = step.result
-        self.segmented(result.sentences)
+            await self.state.segment(result.sentences if isinstance(result, Segmentation) else ())
+            return
+        step = await act(self.state, None, ModelTurn(thought="", call=SPLIT), meter, meter.usage)
+        if step.result is None:
+            raise ToolError(f"the response could not be cut into sentences: {step.error}")
 
     async def _complete(self, meter: Meter) -> None:
         compared = self.task.reference or self.state.services.search  # only what is compared with a text gains by it
         if compared and not judged_as_it_is(self.task, meter):
             self.state.task = self.task.completed(await complete(self.task, meter))
-        self.planned = list(self.task.sentences)
-        for sentence in self.planned:
+        for sentence in self.task.sentences:
             self.state.emit(Found(sentence=sentence))
 
     async def _units(self, meter: Meter) -> list[Sentence]:
@@ -146,7 +151,7 @@ class Run:
                     if sentence not in units:
                         no_claim(self.state, sentence, "writing")
             units.append(whole)
-            self.planned.append(whole)
+            self.whole = whole
         return units
 
     async def _decidable(self, sentence: Sentence, meter: Meter) -> bool:
@@ -178,7 +183,7 @@ class Run:
     def _ended(self, stop: Stop, why: str) -> None:
         self.stop = stop
         self.error = why if stop == "error" else None
-        for sentence in self.planned:
+        for sentence in (*self.task.sentences, *filter(None, (self.whole,))):
             if sentence.index not in self.state.memory:
                 unreached(self.state, sentence, "error" if stop == "error" else "budget", why)
 

@@ -18,7 +18,7 @@ async def recheck(run: Run, detection: Detection, index: int) -> Detection:
     if old is None:
         names = ", ".join(str(entry.sentence.index) for entry in detection.sentences)
         raise ConfigError(f"there is no sentence {index} in this report; it has {names}")
-    run.segmented(tuple(entry.sentence for entry in detection.sentences if entry.sentence.index > 0))
+    await run.state.segment(tuple(entry.sentence for entry in detection.sentences if entry.sentence.index > 0))
     for entry in detection.sentences:
         if entry.sentence.index != index:
             run.state.memory.record(entry)

@@ -1,5 +1,6 @@
 """The state of one detection: what was given, what is known so far, and the steps that led there."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ from haluagent.detection.task import DetectionTask
 from haluagent.events import Event, Observation, Verdict
 from haluagent.protocols import Services, ToolContext
 from haluagent.tooling.registry import Registry
-from haluagent.types import Evidence, Label, MemoryEntry, Revision, Span, Step, Stop
+from haluagent.types import Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
 
 
 class Memory:
@@ -78,6 +79,10 @@ class DetectionState:
             memory=self.memory.entries(),
             **vars(self.services),
         )
+
+    async def segment(self, sentences: tuple[Sentence, ...]) -> None:
+        """Go on with these sentences of the response."""
+        self.task = await asyncio.to_thread(self.task.segmented, sentences)  # it counts the tokens of a long text
 
     def record(self, entry: MemoryEntry) -> MemoryEntry:
         """Keep an entry and emit it."""

@@ -20,13 +20,10 @@ from haluagent.prompts import render
 from haluagent.tooling.provenance import check_provenance
 from haluagent.tooling.tool import Tool
 from haluagent.tooling.turn_format import ModelTurn
-from haluagent.types import MemoryEntry, Sentence, Step, ToolCall, ToolResult, Usage
+from haluagent.types import MemoryEntry, Segmentation, Sentence, Step, ToolCall, ToolResult, Usage
 
-WAYS_OUT = (
-    "get_answer",
-    "change_tools",
-    "talk_to_user",
-)  # what a model may say instead of calling a tool that verifies
+# What a model may say instead of calling a tool that verifies.
+WAYS_OUT = ("get_answer", "change_tools", "talk_to_user")
 
 NoClaim = Literal["announces", "part", "writing"]
 
@@ -89,6 +86,9 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
         await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
         result = await state.registry.call(turn.call, context)
         state.read.extend(result.read)
+        if isinstance(result, Segmentation):
+            await state.segment(result.sentences)
+            result = ToolResult(observation=result.observation)
     except (FormatError, ToolError) as problem:
         error = problem
     return state.keep(

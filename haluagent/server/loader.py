@@ -6,7 +6,7 @@ import time
 from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models.discovery import discover
-from haluagent.protocols import Remote
+from haluagent.protocols import Remote, Startable
 from haluagent.server.problems import HttpProblem
 
 FRESH = 5.0  # seconds that an answer of the endpoint counts
@@ -48,7 +48,7 @@ class ModelLoader:
                 f"the model cannot be loaded: {error if isinstance(error, ConfigError | ModelError) else 'see the log'}"
             )
         model = self._agent.model
-        if not isinstance(model, Remote):  # in this process
+        if isinstance(model, Startable) or not isinstance(model, Remote):  # in this process
             return None
         if self._look is None or (self._look.done() and time.monotonic() - self._looked >= FRESH):
             self._looked = time.monotonic()

@@ -6,7 +6,7 @@ from haluagent.protocols import ToolContext
 from haluagent.text.segment import split
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
-from haluagent.types import ToolResult
+from haluagent.types import Segmentation
 
 
 @tool(
@@ -34,10 +34,9 @@ from haluagent.types import ToolResult
     ),
     system=True,
 )
-async def split_text(context: ToolContext) -> ToolResult:
+async def split_text(context: ToolContext) -> Segmentation:
     """Cut the response into sentences, without a model. Those that are cut already stay as they are."""
-    sentences = tuple(context.sentences) or await asyncio.to_thread(
-        split, context.response
-    )  # a long text takes seconds
+    # A long text takes seconds.
+    sentences = tuple(context.sentences) or await asyncio.to_thread(split, context.response)
     observation = "\n".join(f"[{item.name}] {item.text}" for item in sentences)
-    return ToolResult(observation=observation, sentences=sentences)
+    return Segmentation(observation=observation, sentences=sentences)
