@@ -60,4 +60,4 @@ $(TEST)/bin/python: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(DEMO) $(TEST) dist build *.egg-info
+	rm -rf $(DEMO) $(TEST) dist build site *.egg-info

@@ -203,7 +203,7 @@ class HaluAgent:
         )  # it may load a model of languages
         start = self._start(question, response, reference, chosen)
         await self.aprepare()
-        run = await asyncio.to_thread(start, emit)  # a long text takes seconds to cut
+        run = await asyncio.to_thread(start, emit)  # it renders the prompts and counts their tokens
         return await run.run()
 
     def prepare(self) -> None:

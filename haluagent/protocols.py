@@ -77,7 +77,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class Concurrent(Protocol):
-    """A model that likes to be sent so many requests at a time."""
+    """A model that states how many concurrent requests suit it."""
 
     concurrency: int
 

@@ -30,7 +30,7 @@ BaseUrl = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint
 ApiKey = Annotated[str | None, typer.Option(help="Its key. HALUAGENT_API_KEY keeps it out of the process list.")]
 AdapterFile = Annotated[
     str | None,
-    typer.Option("--adapter", metavar="FILE", help="What the model was taught: a card (.json) or a GGUF adapter."),
+    typer.Option("--adapter", metavar="FILE", help="The adapter: its card (.json) or a GGUF file."),
 ]
 NoAdapter = Annotated[bool, typer.Option("--no-adapter", help="The embedded model as it was, without its adapter.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Turns of the model per sentence.")]

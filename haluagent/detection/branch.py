@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 
 from haluagent.detection.check_worthiness import is_claim
-from haluagent.detection.limits import Meter
+from haluagent.detection.limits import TURN_TOKENS, Meter
 from haluagent.detection.state import DetectionState
 from haluagent.detection.verdict import (
     WAYS_OUT,
@@ -21,8 +21,6 @@ from haluagent.prompts import fence, render
 from haluagent.protocols import Message
 from haluagent.tooling import turn_format
 from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
-
-TURN_TOKENS = 200
 
 
 async def verify(state: DetectionState, sentence: Sentence, model: Meter) -> MemoryEntry:

@@ -9,6 +9,8 @@ from haluagent.models.wrapper import ModelWrapper
 from haluagent.protocols import Choice, Generation, Message, Model, Warmable
 from haluagent.types import Record, Usage
 
+TURN_TOKENS = 200  # that the model may write in one turn
+
 
 class Limits(Record):
     """Bounds of one detection. Whatever ends at one is `unverified`, with that reason.

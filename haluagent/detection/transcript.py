@@ -6,7 +6,7 @@ Its cost grows with the square of the number of sentences; it is kept for models
 import asyncio
 
 from haluagent.detection.branch import exchange
-from haluagent.detection.limits import BudgetExceeded, Meter
+from haluagent.detection.limits import TURN_TOKENS, BudgetExceeded, Meter
 from haluagent.detection.state import DetectionState
 from haluagent.detection.verdict import act, label, parts_of_whole, states_something, unreached
 from haluagent.errors import FormatError
@@ -15,8 +15,6 @@ from haluagent.protocols import Message
 from haluagent.tooling import turn_format
 from haluagent.tooling.tool import Tool
 from haluagent.types import Sentence, Step, Stop
-
-TURN_TOKENS = 200
 
 
 async def transcript(state: DetectionState, model: Meter) -> Stop:

@@ -130,7 +130,7 @@ class JobRequest(Request):
         except Exception as error:
             problem = problem_of(error)
             ending = problem.ending
-            raise problem from error
+            raise problem from (None if problem is error else error)
         finally:
             self.end(ending, result)
 

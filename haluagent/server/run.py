@@ -39,7 +39,7 @@ class Server(uvicorn.Server):
                 http=TimedConnection,
                 timeout_keep_alive=int(IDLE),
                 timeout_graceful_shutdown=LEAVING,
-            )  # fmt: skip
+            )
         )
         self._scheduler: Scheduler = app.state.scheduler
         self._grace = settings.grace

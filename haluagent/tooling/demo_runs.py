@@ -19,7 +19,7 @@ DemoOutcome = Literal["same", "different", "unverified"]
 ServiceName = Literal["model", "sandbox", "search", "translator"]
 
 _MISSING: dict[ServiceName, str] = {
-    "sandbox": "it needs a sandbox: start Docker, or install bubblewrap",
+    "sandbox": "it needs a sandbox: see haluagent sandbox status",
     "search": "it needs a search: see haluagent index add, or configure a provider",
 }
 

@@ -47,7 +47,7 @@ def _problem(item: Tool, demo: Demo) -> str | None:
             return f"points to {pointer}: the sentences of its response are {', '.join(sentences)}"
         arguments["sentence"] = sentences[pointer]
     try:
-        item.arguments.model_validate(arguments, strict=True)  # a number in quotes is no number on the wire
+        item.arguments.model_validate(arguments, strict=True)  # a number in quotes is no number
     except ValidationError as error:
         first = error.errors()[0]
         return f"does not fit the arguments: {'.'.join(map(str, first['loc']))}: {first['msg']}"

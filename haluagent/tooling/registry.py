@@ -124,8 +124,8 @@ class Registry:
     async def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
         """Validate a call and run it. Raises FormatError for a call that does not fit, ToolError for one that failed.
 
-        Whatever a tool raises is a ToolError, and so is a result that is none. Through it pass only the model's
-        failure (ModelError) and exceptions of a class with `passes_tools = True`, which end the detection.
+        Any exception of a tool, and a return value that is no ToolResult, becomes a ToolError. Only ModelError and
+        exceptions of a class with `passes_tools = True` pass through; they end the detection.
         """
         item = self[call.name]
         values = {name: _resolve(item, name, value, context) for name, value in call.arguments.items()}

@@ -19,7 +19,7 @@ ARGUMENT_TYPES = (str, int, float, bool, Sentence)
 class Demo(Record):
     """One worked turn, shown to the model in its language.
 
-    `call` is an action as it stands on the wire, such as `date(sentence=S1)`.
+    `call` is an action in the turn format, such as `date(sentence=S1)`.
     """
 
     language: Language

@@ -183,7 +183,7 @@ async def fail(query: str) -> str:
     [
         (ask_model, {"model": ConfigError("no weights")}, 3, "? en tried(sentence=S1) (no weights)"),
         (ask_model, {"model": ModelError("no answer")}, 3, "? en tried(sentence=S1) (no answer)"),
-        (ask_sandbox, {"sandbox": None}, 3, "(it needs a sandbox: start Docker, or install bubblewrap)"),
+        (ask_sandbox, {"sandbox": None}, 3, "(it needs a sandbox: see haluagent sandbox status)"),
         (ask_sandbox, {"sandbox": object()}, 3, "(the daemon is dead)"),
         (ask_search, {"search": None}, 3, "(it needs a search: "),
         (ask_search, {"search": find}, 3, "(what it says depends on what the search finds)\n      expected: 1 of 2"),

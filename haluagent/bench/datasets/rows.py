@@ -155,7 +155,9 @@ def _parquet(path: Path) -> list[dict[str, Any]]:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
-        raise ConfigError(f"{path.name} is a Parquet file, which needs one more package: pip install pyarrow") from None
+        raise ConfigError(
+            f'{path.name} is a Parquet file, which needs one more package: pip install "haluagent[parquet]"'
+        ) from None
     try:
         table: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
     except (OSError, ValueError) as error:  # pyarrow's errors derive from these

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models import adapters
@@ -22,11 +21,6 @@ from haluagent.models.weights.progress import download_progress
 from haluagent.protocols import Choice, Generation, Message
 from haluagent.settings import cache_dir
 from haluagent.types import Usage
-
-if TYPE_CHECKING:
-    from haluagent.models.client import OpenAIModel
-    from haluagent.models.engines.prefix import PrefixCache
-    from haluagent.models.tokenizer import ApproximateTokenizer, Tokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -194,26 +188,26 @@ class EmbeddedModel:
             return catalogue.pull(self.weights, progress)
 
     @cached_property
-    def _tokenizer(self) -> "Tokenizer | ApproximateTokenizer":
+    def _tokenizer(self) -> Tokenizer | ApproximateTokenizer:
         try:
             return Tokenizer.from_gguf(self.path(), cache_dir() / "tokens")
         except UnknownVocabulary as error:
             logger.info("tokens are estimated: %s", error)
             return ApproximateTokenizer()
 
-    async def _started(self) -> "OpenAIModel":
+    async def _started(self) -> OpenAIModel:
         if self._client is not None:
             return self._client
         # In a thread, because the first use may download for minutes while the event loop has other work to do.
         return await asyncio.to_thread(self._start)
 
-    def _start(self) -> "OpenAIModel":
+    def _start(self) -> OpenAIModel:
         try:
             return self._load()
         except OSError as error:
             raise ConfigError(f"{self.name} could not be loaded: {error}") from error
 
-    def _load(self) -> "OpenAIModel":
+    def _load(self) -> OpenAIModel:
         with self._starting:
             if self._client is None:  # another thread may have been first
                 states = _states_directory()
