@@ -177,10 +177,9 @@ class HaluAgent:
     def close(self) -> None:
         """Free the connections and the background thread. The agent can be used again afterwards."""
         with self._loop_lock:
-            loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.run(self.aclose())
-            loop.stop()
+            loop, self._loop = self._loop or _Loop(), None
+        loop.run(self.aclose())
+        loop.stop()
 
     async def aclose(self) -> None:
         """Free the connections that belong to the running event loop."""

@@ -192,8 +192,8 @@ def test_code_is_run(sandbox: Any, sign: str, wrong: bool) -> None:
     prompt = 'def add(a, b):\n    """Add two numbers.\n    >>> add(2, 3)\n    5\n    """\n'
     response = f"```python\n{prompt}    return a {sign} b\n```"
     item = lesson("code", "en", f"Complete this Python function.\n\n{prompt}", response, wrong)
-    agent = HaluAgent(gold_teacher(())(item, 0), search=None, sandbox=sandbox)
-    assert failing(detected(item, agent)) is None
+    with HaluAgent(gold_teacher(())(item, 0), search=None, sandbox=sandbox) as agent:
+        assert failing(detected(item, agent)) is None
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
