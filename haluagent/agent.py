@@ -197,9 +197,8 @@ class HaluAgent:
     async def _run(
         self, question: str, response: str, reference: str | None, language: str, emit: Callable[[Event], None]
     ) -> Detection:
-        chosen = await asyncio.to_thread(
-            languages.choose, language, question, response
-        )  # it may load a model of languages
+        # It may load a model of languages.
+        chosen = await asyncio.to_thread(languages.choose, language, question, response)
         start = self._start(question, response, reference, chosen)
         await self.aprepare()
         run = await asyncio.to_thread(start, emit)  # it renders the prompts and counts their tokens

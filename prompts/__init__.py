@@ -11,6 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from haluagent.protocols import Message, Role
 
+# No template name may be in two of them.
 FOLDERS = (
     "agent",
     "judging",
@@ -20,7 +21,7 @@ FOLDERS = (
     "runs",
     "reliability",
     "bench",
-)  # no template name may be in two of them
+)
 
 _TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
 

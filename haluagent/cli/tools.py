@@ -68,10 +68,10 @@ def test(
 
     registry = registry_with(tools)
     chosen = _chosen(name, tools, everything, registry)
-    trials = asyncio.run(_try_all(registry, chosen, lang))
-    if not trials:
+    runs = asyncio.run(_run_all(registry, chosen, lang))
+    if not runs:
         raise ConfigError("there is no example to run")
-    outcomes = {trial.outcome for trial in trials}
+    outcomes = {run.outcome for run in runs}
     raise typer.Exit(DIFFERENT if "different" in outcomes else UNVERIFIED if "unverified" in outcomes else 0)
 
 
@@ -113,35 +113,35 @@ def _chosen(name: str | None, files: list[Path] | None, everything: bool, regist
     return [tool for tool in registry if tool.name not in others]
 
 
-async def _try_all(registry: "Registry", tools: "Iterable[Tool]", language: str | None) -> "list[DemoRun]":
+async def _run_all(registry: "Registry", tools: "Iterable[Tool]", language: str | None) -> "list[DemoRun]":
     """Run and show the demos one after another."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
     from haluagent.tooling.demo_runs import Parts, make_part, run_demo
 
-    screen, parts, trials = Screen(), Parts(make_part), []
+    screen, parts, runs = Screen(), Parts(make_part), []
     try:
         for tool in tools:
             screen.show(Line(("bold cyan", tool.name)))
             for demo in tool.demos:
                 if language in (None, demo.language):
-                    trial = await run_demo(registry, tool, demo, parts)
-                    screen.show(_trial_lines(trial))
-                    trials.append(trial)
+                    run = await run_demo(registry, tool, demo, parts)
+                    screen.show(_run_lines(run))
+                    runs.append(run)
     finally:
         await parts.aclose()
-    return trials
+    return runs
 
 
-def _trial_lines(trial: "DemoRun") -> "list[Line]":
+def _run_lines(run: "DemoRun") -> "list[Line]":
     from haluagent.report.lines import Line
 
-    mark, style = {"same": ("✓", "green"), "different": ("✗", "bold red"), "unverified": ("?", "yellow")}[trial.outcome]
-    note = f" ({trial.note})" if trial.note else ""
-    lines = [Line((style, f"{mark} "), ("", f"{trial.demo.language} {trial.demo.call}"), ("dim", note), indent=2)]
-    if trial.got is not None and trial.got != trial.demo.observation:
-        lines.append(Line(("dim", "expected: "), ("", trial.demo.observation), indent=6))
-        lines.append(Line(("dim", "got: "), ("", trial.got), indent=6))
+    mark, style = {"same": ("✓", "green"), "different": ("✗", "bold red"), "unverified": ("?", "yellow")}[run.outcome]
+    note = f" ({run.note})" if run.note else ""
+    lines = [Line((style, f"{mark} "), ("", f"{run.demo.language} {run.demo.call}"), ("dim", note), indent=2)]
+    if run.got is not None and run.got != run.demo.observation:
+        lines.append(Line(("dim", "expected: "), ("", run.demo.observation), indent=6))
+        lines.append(Line(("dim", "got: "), ("", run.got), indent=6))
     return lines
 
 

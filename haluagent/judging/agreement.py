@@ -47,7 +47,7 @@ def counted(agrees: float | None, own: str, claim: str, question: str, text: str
 
 
 def adds(claim: str, known: str) -> bool:
-    """Return whether a claim has words that are not known, beside those that only speak of an answer. A pair of Han
+    """Return whether a claim has words that `known` does not have, apart from filler such as "the answer is". A pair of Han
     characters is known where one of them is. Numbers, which are written in more than one way, do not count
     (`missing_numbers` looks for them)."""
     known = f"{known} {_OF_ANSWERS}"

@@ -21,9 +21,8 @@ CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a
 QUOTED = 0.95
 ABOUT = 0.6  # the share of a claim's words in a window that is about the same
 
-read_without_orders = lru_cache(maxsize=16)(
-    without_orders
-)  # of a long reference it takes a second, and every sentence asks for it
+# Of a long reference it takes a second, and every sentence asks for it.
+read_without_orders = lru_cache(maxsize=16)(without_orders)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ SUPPORTED, CONTRADICTED = 0.7, 0.3  # judgements; between them nothing is decide
 QUOTED = 0.9  # what a page says word for word
 RELATED = 0.3  # the share of a sentence's words in a passage that could support it
 ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
-DISAGREES = (
-    0.25  # the share of the words of the answer that a passage gives by itself in a sentence that says another one
-)
+# The share of the words of the answer that a passage gives by itself, in a sentence that says another one.
+DISAGREES = 0.25
 _ASKING = re.compile(
     r"请问|你?知道|告诉我|为什么|什么(?:地方|时候|名字?|样|叫)?|哪(?:里|儿|个|些|位|国|一年|一年份|年|种|座|一)?|谁|多少|几|怎么样?|如何|叫什么|叫做|属于|吗|呢|啊|？"
 )

@@ -40,7 +40,7 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         loading = scheduler.loader.load()
-        # it takes seconds: nobody shall wait for it
+        # Loading takes seconds, so it starts in the background.
         asyncio.get_running_loop().run_in_executor(None, languages.identifier)
         yield
         loading.cancel()

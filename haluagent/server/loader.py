@@ -27,9 +27,8 @@ class ModelLoader:
         failed = self._loading is not None and self._loading.done() and self._loading.exception() is not None
         if self._loading is None or failed:
             self._loading = asyncio.create_task(self._agent.aprepare())
-            self._loading.add_done_callback(
-                lambda task: task.cancelled() or task.exception()
-            )  # it is told of when asked
+            # `lacks()` reports the error; retrieving it here avoids asyncio's warning.
+            self._loading.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._loading
 
     async def loaded(self) -> None:

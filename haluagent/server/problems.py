@@ -16,6 +16,7 @@ Type = Literal[
     "invalid", "unauthorized", "forbidden", "not_found", "method", "too_large", "media_type", "busy", "internal", "model",
     "stopping", "not_ready", "deadline",
 ]  # fmt: skip
+# Each type with its status, and what it means.
 ERRORS: dict[Type, tuple[int, str]] = {
     "invalid": (400, "What was given cannot be checked. The message says what to change."),
     "unauthorized": (401, "The server wants a token, and the request has none or a wrong one."),
@@ -36,7 +37,7 @@ ERRORS: dict[Type, tuple[int, str]] = {
     "stopping": (503, "The server is being stopped."),
     "not_ready": (503, "The model is not loaded yet, or its endpoint does not answer."),
     "deadline": (504, "The work took longer than the server allows, and there is nothing to show of it."),
-}  # each type with its status, and what it means
+}
 
 logger = logging.getLogger(__name__)
 

@@ -69,9 +69,8 @@ def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens there. Raises ConfigError where that is impossible."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(
-            family, kind, protocol
-        )  # asyncio turns off Nagle's delay where it knows that it is TCP
+        # The protocol is named: asyncio turns off Nagle's delay only where it knows that this is TCP.
+        listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ConfigError(f"there is no address {host!r} to listen on: {error.strerror or error}") from None
     try:

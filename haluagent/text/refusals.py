@@ -63,8 +63,8 @@ def refuses(text: str, scope: Scope, question: str = "") -> bool:
     - "short", an answer of a few words: anything may follow. What does says what is missing (`没有说明具体时间`).
     - "answer", a whole one: only words of the question, since a claim may hide behind the refusal (`I don't know, but it
       was Carrick`). Where the question asks what the source mentions, that it does not is a claim.
-    - "sentence", one among claims: only the writer's own not knowing, with what it is that he does not know. That the
-      source does not say something can be checked in the source.
+    - "sentence", one among claims: only a statement that the writer does not know something. "The source does not say …" is a
+      claim: it can be checked in the source.
     """
     text = text.lower().replace("’", "'").strip()
     if scope == "sentence":

@@ -107,7 +107,7 @@ def _lines_up_to(lines: list[str], at: int, start: int, end: int) -> int:
 
 
 def _block_lines(lines: list[str], at: int) -> int:
-    """Return how many lines from `at` on are one unit. A code block that is not closed goes on to the end."""
+    """Return the number of lines, from `at`, that form one unit. A code block that is not closed continues to the end."""
     if fence := FENCE.match(lines[at]):
         mark = fence[1]
         for index in range(at + 1, len(lines)):
@@ -150,7 +150,7 @@ def _is_formula(line: str) -> bool:
 
 
 def _goes_on(piece: str, rest: str) -> bool:
-    """Return whether a proposed sentence goes on behind its end."""
+    """Return whether a sentence continues after its proposed end."""
     if not any(map(str.isalnum, piece)) or _NUMBER_ALONE.fullmatch(piece):
         return True
     return rest[:1] in tuple("(0123456789") and bool(_BEFORE_NUMBER.search(piece[-8:]))
@@ -196,7 +196,7 @@ def _proposed(line: str, pairs: list[Span]) -> Iterator[int]:
 
 
 def _closing_marks(line: str) -> dict[int, int]:
-    """Return where each mark closes that opens and closes alike: its start, and its end."""
+    """Return the start and end of each closing mark that looks the same as the opening one, such as `"`."""
     closing: dict[int, int] = {}
     opened: set[str] = set()
     for match in _SAME_MARK.finditer(line):

@@ -24,7 +24,7 @@ _UNITS = {
 }
 FACTORS_OF_UNITS = tuple(map(Fraction, (7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000)))
 """The usual factors between units that a number is converted by."""
-# Beside these, some that excuse an equation whose units differ, but by which nobody converts an argument.
+# Further factors that excuse an equation with mixed units; arguments are not converted by them.
 _EXCUSING = frozenset([*FACTORS_OF_UNITS, 10, 16, 30, 36, 52, 365, 10**5, 10**8])
 # The unit in the name of a value, another unit behind a number, and how many of the first make one of the other.
 _CONVERSIONS = [
@@ -45,7 +45,7 @@ _CONVERSIONS = [
 
 
 def conversions(name: str, after: str) -> Iterator[int]:
-    """Yield by what the value `name` (`duration_sec`) may be divided to give a number with the unit that `after` begins with."""
+    """Yield the factors that convert the value `name` (`duration_sec`) to the unit at the start of `after`."""
     return (factor for pattern, unit, factor in _CONVERSIONS if pattern.search(name) and unit.match(after))
 
 

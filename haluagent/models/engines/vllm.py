@@ -27,10 +27,11 @@ def serve(options: ServeOptions) -> None:
 def _arguments(options: ServeOptions, model: str) -> list[str]:
     """Return the arguments of `vllm serve` (0.12 and later)."""
     arguments = ["serve", model, "--host", options.host, "--port", str(options.port)]
+    # The second reports what the first saved.
     arguments += [
         "--enable-prefix-caching",
         "--enable-prompt-tokens-details",
-    ]  # the second reports what the first saved
+    ]
     arguments += ["--structured-outputs-config.backend", "auto"]
     if options.context is not None:
         arguments += ["--max-model-len", str(options.context)]

@@ -10,9 +10,10 @@ from jsonschema_specifications import REGISTRY
 from referencing.exceptions import Unresolvable
 
 MAX_LENGTH = 240  # characters of one message
+# A schema with one of these says itself what else an object may have.
 _DECIDES_ITSELF = frozenset(
     "additionalProperties unevaluatedProperties patternProperties $ref $dynamicRef allOf anyOf oneOf if".split()
-)  # a schema with one of these says itself what else an object may have
+)
 
 
 def found_errors(request: dict[str, Any]) -> list[str]:

@@ -32,11 +32,8 @@ _PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
 FACTORS = (Fraction(2), *FACTORS_OF_UNITS)  # a half and a double, too
 MAX_OPERANDS = 24  # with more numbers than these, some two would make almost any third
-ABBREVIATED, HASH, PHONE = (
-    7,
-    32,
-    7,
-)  # characters of an abbreviated hash, and of a whole one; digits of a telephone number
+# Characters of an abbreviated hash, and of a whole one; digits of a telephone number.
+ABBREVIATED, HASH, PHONE = (7, 32, 7)
 
 
 class _Piece:
