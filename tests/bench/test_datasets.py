@@ -357,7 +357,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
     (tmp_path / "halubench.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ConfigError, match="pip install pyarrow"):
+    with pytest.raises(ConfigError, match=r'pip install "haluagent\[parquet\]"'):
         load("halubench", tmp_path)
 
 

@@ -21,7 +21,7 @@ def test_every_group_is_a_mark_and_its_sources_are_there() -> None:
 def test_a_source_or_a_test_with_its_mark_touches_a_group(tmp_path: Path) -> None:
     assert touched(["haluagent/train/sft.py", "README.md"]) == ["train"]
     assert touched(["sandbox/limits.py"]) == ["docker", "bubblewrap"]
-    assert touched(["haluagent/text/numbers.py", "tests/that/is_gone.py"]) == []
+    assert touched(["haluagent/report/lines.py", "tests/that/is_gone.py"]) == []
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_one.py").write_text("pytestmark = pytest.mark." + "ray\n")
     assert touched(["tests/test_one.py", "tests/test_two.py"], tmp_path) == ["ray"]
