@@ -68,7 +68,7 @@ class Group:
 
 GROUPS = {
     "engine": Group(
-        3.0,
+        15.0,
         (
             "haluagent/models/",
             "haluagent/text/",
