@@ -92,8 +92,10 @@ class ToolCall(Record):
 class ToolResult(Record):
     """A tool's answer. `label` is None if the tool decided nothing.
 
-    `confidence` is the probability that `label` is right. `read` holds the spans of the reference that the tool looked
-    at, for the report's coverage.
+    `confidence` is the probability in [0, 1] that `label` is right. `read` holds the spans of the reference that the tool
+    looked at, for the report's coverage. `open` holds the parts of the response that belong to the sentence and that the
+    tool did not check: a sentence is supported only when other tools have decided these too. Empty where the tool checked
+    all of it.
     """
 
     observation: str
@@ -101,6 +103,7 @@ class ToolResult(Record):
     confidence: float = 1.0
     evidence: tuple[Evidence, ...] = ()
     read: tuple[Span, ...] = ()
+    open: tuple[Span, ...] = ()
 
 
 class Segmentation(ToolResult):
@@ -116,11 +119,22 @@ class Revision(Record):
     reason: str
 
 
+class CheckedPart(Record):
+    """What one tool found about a part of a sentence. `open` are the spans of the response that it left open."""
+
+    tool: str
+    label: Label
+    confidence: float
+    evidence: tuple[Evidence, ...] = ()
+    open: tuple[Span, ...] = ()
+
+
 class MemoryEntry(Record):
     """The finding about one sentence: the paper's triple (sentence, label, evidence), and the reason for the label.
 
     `reason` always explains an `unverified` label. `opinion` is the model's own probability that the sentence is true.
-    It is given only beside `unverified`, or as the basis of the label in closed-book mode.
+    It is given only beside `unverified`, or as the basis of the label in closed-book mode. `parts` are the findings that
+    hold for a part of the sentence alone, each with what it left open.
     """
 
     sentence: Sentence
@@ -131,6 +145,7 @@ class MemoryEntry(Record):
     reason: str = ""
     opinion: float | None = None
     revised_from: Revision | None = None
+    parts: tuple[CheckedPart, ...] = ()
 
 
 class Step(Record):
