@@ -13,6 +13,7 @@ from haluagent.detection.verdict import (
     label,
     no_claim,
     offer,
+    open_text,
     states_something,
     undecided,
 )
@@ -75,15 +76,19 @@ class _Branch:
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
         if turn.call.name in WAYS_OUT and step.result:
             return await self.end_without_check(turn, step.result)
+        observation = step.result.observation if step.result else step.error or ""
         if step.result and step.result.label:
-            return label(self.state, self.sentence, step.call, step.result)
-        if step.result:  # it could not decide, and would not the next time
+            if entry := label(self.state, self.sentence, turn.call, step.result):
+                return entry
+            left = render("reason", self.language, kind="open", detail=open_text(self.state, self.sentence))
+            observation = f"{observation}; {left}"
+        if step.result:  # it could not decide, or not all, and would not the next time
             self.withdraw(turn.call.name)
         else:
             self.failed[turn.call.name] += 1
             if self.failed[turn.call.name] > 1:
                 self.withdraw(turn.call.name)
-        self.answer(turn, step.result.observation if step.result else step.error or "")
+        self.answer(turn, observation)
         return None
 
     def withdraw(self, name: str) -> None:

@@ -9,7 +9,7 @@ from haluagent.detection.task import DetectionTask
 from haluagent.events import Event, Observation, Verdict
 from haluagent.protocols import Services, ToolContext
 from haluagent.tooling.registry import Registry
-from haluagent.types import Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
+from haluagent.types import CheckedPart, Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
 
 
 class Memory:
@@ -53,8 +53,11 @@ class Memory:
 
 @dataclass
 class DetectionState:
-    """The data that the stages of one detection share. `read` are the spans of the reference that were looked at, `stops` the limits
-    that ended the branch of a sentence."""
+    """The data that the stages of one detection share.
+
+    `read` are the spans of the reference that were looked at, `stops` the limits that ended the branch of a sentence,
+    and `parts` what tools found about parts of a sentence, by its index.
+    """
 
     task: DetectionTask
     registry: Registry
@@ -66,6 +69,7 @@ class DetectionState:
     steps: list[Step] = field(default_factory=list)
     read: list[Span] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
+    parts: dict[int, tuple[CheckedPart, ...]] = field(default_factory=dict)
 
     def context(self, model: Meter) -> ToolContext:
         """Return the context of a tool, as things stand now."""
@@ -85,7 +89,8 @@ class DetectionState:
         self.task = await asyncio.to_thread(self.task.segmented, sentences)  # it counts the tokens of a long text
 
     def record(self, entry: MemoryEntry) -> MemoryEntry:
-        """Keep an entry and emit it."""
+        """Keep an entry, with what was found about parts of its sentence, and emit it."""
+        entry = entry.model_copy(update={"parts": self.parts.get(entry.sentence.index, ())})
         self.memory.record(entry)
         self.emit(Verdict(entry=entry))
         return entry

@@ -8,9 +8,10 @@ import asyncio
 from haluagent.detection.branch import exchange
 from haluagent.detection.limits import TURN_TOKENS, BudgetExceeded, Meter
 from haluagent.detection.state import DetectionState
-from haluagent.detection.verdict import act, label, parts_of_whole, states_something, unreached
+from haluagent.detection.verdict import act, label, open_text, parts_of_whole, states_something, unreached
 from haluagent.errors import FormatError
 from haluagent.events import Found
+from haluagent.prompts import render
 from haluagent.protocols import Message
 from haluagent.tooling import turn_format
 from haluagent.tooling.tool import Tool
@@ -67,12 +68,15 @@ async def transcript(state: DetectionState, model: Meter) -> Stop:
             messages += exchange(generation.text, str(error), task.language)
             continue
         step = await act(state, sentence_of_turn.index if sentence_of_turn else None, turn, model, before)
+        observation = step.result.observation if step.result else step.error or ""
         if sentence_of_turn and step.result and step.result.label:
             _remember(state, sentence_of_turn, step)
+            if sentence_of_turn.index not in state.memory and sentence_of_turn.index in state.parts:
+                left = render("reason", task.language, kind="open", detail=open_text(state, sentence_of_turn))
+                observation = f"{observation}; {left}"
         if turn.call.name == "get_answer" and sentence_of_turn is None and step.result:
             stop = "answer"
             break
-        observation = step.result.observation if step.result else step.error or ""
         messages += exchange(generation.text, observation, task.language)
     for sentence in task.sentences:
         if sentence.index not in state.memory:

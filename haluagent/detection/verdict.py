@@ -17,10 +17,11 @@ from haluagent.detection.state import DetectionState
 from haluagent.errors import FormatError, ToolError
 from haluagent.events import Action, Thought
 from haluagent.prompts import render
+from haluagent.tooling.coverage import left_open
 from haluagent.tooling.provenance import check_provenance
 from haluagent.tooling.tool import Tool
 from haluagent.tooling.turn_format import ModelTurn
-from haluagent.types import MemoryEntry, Segmentation, Sentence, Step, ToolCall, ToolResult, Usage
+from haluagent.types import CheckedPart, MemoryEntry, Segmentation, Sentence, Step, ToolCall, ToolResult, Usage
 
 # What a model may say instead of calling a tool that verifies.
 WAYS_OUT = ("get_answer", "change_tools", "talk_to_user")
@@ -104,18 +105,33 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
     )
 
 
-def label(state: DetectionState, sentence: Sentence, call: ToolCall | None, result: ToolResult) -> MemoryEntry:
-    """Record what a tool decided."""
+def label(state: DetectionState, sentence: Sentence, call: ToolCall, result: ToolResult) -> MemoryEntry | None:
+    """Record what a tool decided. None where it supports a part of the sentence, and no tool has checked the rest yet."""
+    tool, found, confidence, evidence = call.name, result.label or "unverified", result.confidence, result.evidence
+    earlier = state.parts.get(sentence.index, ())
+    if found == "supported" and (result.open or earlier):
+        part = CheckedPart(tool=tool, label=found, confidence=confidence, evidence=evidence, open=result.open)
+        parts = state.parts[sentence.index] = (*earlier, part)
+        if left_open(parts):
+            return None
+        confidence = min(one.confidence for one in parts)
+        evidence = tuple(item for one in parts for item in one.evidence)
     return state.record(
         MemoryEntry(
             sentence=sentence,
-            label=result.label or "unverified",
-            evidence=result.evidence,
-            tool=call.name if call else None,
-            confidence=result.confidence,
+            label=found,
+            evidence=evidence,
+            tool=tool,
+            confidence=confidence,
             reason=result.observation,
         )
     )
+
+
+def open_text(state: DetectionState, sentence: Sentence) -> str:
+    """Return what tools have left open of a sentence that they checked in part, in quotation marks."""
+    spans = left_open(state.parts[sentence.index])
+    return ", ".join(f"“{state.task.response[start:end]}”" for start, end in spans)
 
 
 def no_claim(state: DetectionState, sentence: Sentence, kind: NoClaim, detail: str = "") -> MemoryEntry:

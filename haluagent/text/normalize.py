@@ -16,6 +16,9 @@ _SAME = {
 }  # fmt: skip
 
 
+_MARKS = " .,;:!?。，；：！？\"'“”‘’()（）[]【】*"
+
+
 def folded(text: str) -> str:
     """Return `text` in NFKC and without capitals: what is left of it in every comparison."""
     return unicodedata.normalize("NFKC", text).casefold()
@@ -34,6 +37,21 @@ def unspaced(text: str) -> str:
 def spaced(text: str) -> str:
     """Return `text` folded, with single spaces, to look for a whole word."""
     return " ".join(folded(text).split())
+
+
+def quoted_in(text: str, source: str) -> Span | None:
+    """Return where `source` says `text` word for word, from one punctuation mark to the next; None where it does not.
+
+    White space, capitals and the marks at the ends make no difference.
+    """
+    parts = text.split()
+    if not parts:
+        return None
+    words = re.escape(" ".join(parts).strip(_MARKS)).replace(r"\ ", r"\s+")
+    if not words:
+        return None
+    match = re.search(rf"(?:^|[^\w\s])\s*({words})(?=\s*(?:$|[^\w\s]))", source, re.IGNORECASE)
+    return match.span(1) if match else None
 
 
 class Plain:
