@@ -54,17 +54,25 @@ class Token:
         return self.kind in ("number", "pi", "unknown", "open", "function", "root", "fraction")
 
 
+SCALES_BY_NAME = ("thousand", "million", "billion", "trillion")
+SCALE_PLACES = dict(zip(SCALES_BY_NAME, (3, 6, 9, 12), strict=True)) | {
+    "百": 2, "千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8, "万亿": 12
+}  # fmt: skip
 _WHOLE = "[0-9]{1,15}"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("comparison", r"[=<>!]=|=>|<=>|->|<-|[<>≠≤≥≡]|\.{2,}|…"),
     ("ratio", r"[0-9.]+\s?:\s?[0-9.]+"),
     ("mixed", rf"(?:{_WHOLE}(?:{MIXED}|又)|{_WHOLE}(?: and)? (?={_WHOLE}/[0-9])|{MIXED}){_WHOLE}/{_WHOLE}(?!\.?[0-9])"),
     ("parts", rf"[0-9{HAN_NUMERALS}.]{{1,15}}分之[0-9{HAN_NUMERALS}.点]{{1,15}}"),
-    ("scaled", rf"[0-9]+(?:\.[0-9]+)?[万亿](?:[0-9{HAN_NUMERALS}]+)?"),
+    ("name", r"(?!(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z]))[A-Za-z_]+[0-9][A-Za-z0-9_]*"),
+    ("scaled", rf"[0-9]+(?:\.[0-9]+)?\s?[千百]?[万亿]亿?(?:(?<!\s[万亿])[0-9{HAN_NUMERALS}]+)?"),
+    ("times", rf"(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?\s?(?:{'|'.join(SCALES_BY_NAME)})\b"),
     ("grouped", r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?"),
+    ("foreign", r"[0-9]+,[0-9]{1,2}(?![0-9])|[0-9]+(?:,[0-9]+){2,}(?![0-9])|[0-9]+(?:\.[0-9]+){2,}"),
     ("number", r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![0-9A-Za-z]))?|\.[0-9]+"),
+    ("index", r"\\sqrt\s?\["),
     ("latex", r"\\(?:[A-Za-z]+|[()\[\]])|\$\$"),
-    ("percent", r"\\?%"),
+    ("percent", r"\\?%|\s?per ?cent\b"),
     ("sign", r"\\?[$¥€£]"),
     ("power", r"\*\*|\^"),
     ("operator", r"[+\-*/×]"),
@@ -77,7 +85,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("degree", r"°(?!C|F)"),
     ("root", r"√"),
     ("pi", r"π|圆周率|(?:pi|PI|Pi)(?![A-Za-z])"),
-    ("han", rf"[{HAN_NUMERALS}]+(?:点[{HAN_NUMERALS}]+)?"),
+    ("han", rf"(?:(?!千[克米瓦卡升伏帕焦赫])[{HAN_NUMERALS}])+(?:点[{HAN_NUMERALS}]+)?"),
     ("comma", r"[,，]"),
     ("space", r"[^\S\n]+|[`_\u200b]"),
     ("word", r"(?:(?!加上|减去|乘以|乘上|除以|等于|[加减乘是得])[\u4e00-\u9fff])+|[^\W\d_]"),
@@ -131,13 +139,16 @@ def _token(
     match kind:
         case "space":
             return []
-        case "comparison" | "ratio":
+        case "comparison" | "ratio" | "name" | "foreign" | "index":
             return [("break", text)]
         case "mixed":
             whole, over, under = re.findall("[0-9]+", "0 " + text)[-3:]
             return [("number", f"({whole}+{over}/{under})")]
         case "parts" | "scaled" | "han":
             return _han(kind, text)
+        case "times":
+            number, scale = re.findall(r"[0-9.,]+|[a-z]+", text)
+            return [("number", f"({number.replace(',', '')}*{10 ** SCALE_PLACES[scale]})")]
         case "number" | "grouped":
             return [("number", text.replace(",", ""))]
         case "latex":
@@ -173,7 +184,7 @@ def _han(kind: str, text: str) -> list[tuple[Kind, str]]:
         if None in parts or not parts[1]:
             return [("word", text)]
         return [("number", f"({parts[0]}/({parts[1]}))")]
-    value = read_han(text)
+    value = read_han("".join(text.split()))
     if value is None:
         return [("word", text)]
     return [("number" if kind == "scaled" else "spelled", f"({value})" if value.denominator > 1 else str(value))]

@@ -16,6 +16,7 @@ from haluagent.prompts import render
 from haluagent.text.normalize import quoted_in
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.text.topics import topics
+from haluagent.tooling.coverage import is_about
 from haluagent.types import Evidence, Label, MemoryEntry
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
@@ -37,9 +38,11 @@ async def reflect(state: DetectionState, model: Meter) -> None:
 
 
 async def _local(state: DetectionState, entry: MemoryEntry, model: Meter) -> None:
-    """Hold what a tool decided by itself (arithmetic, a date) against the reference, which overrules it where it is sure.
+    """Hold what a tool decided by itself (arithmetic, a date) against the reference.
 
-    What the reference says word for word is not contradicted, whichever tool says so.
+    Where the reference clearly contradicts what a tool supports, it is contradicted; where it clearly supports what a tool
+    contradicts, the two disagree and nothing is decided. What the reference says word for word is supported, whichever
+    tool contradicts it.
     """
     if entry.label not in ("supported", "contradicted"):
         return
@@ -51,8 +54,9 @@ async def _local(state: DetectionState, entry: MemoryEntry, model: Meter) -> Non
     elif entry.tool != "match":
         result = await judge(state.context(model), entry.sentence)
         state.read.extend(result.read)
-        if result.label in ("supported", "contradicted") and result.label != entry.label and result.confidence > SURE:
-            _revise(state, entry, result.label, result.observation, result.confidence, result.evidence)
+        if result.confidence > SURE and {result.label, entry.label} == {"supported", "contradicted"}:
+            found: Label = "contradicted" if result.label == "contradicted" else "unverified"
+            _revise(state, entry, found, result.observation, result.confidence, result.evidence)
 
 
 def look_globally(state: DetectionState) -> None:
@@ -100,21 +104,18 @@ def _corroborate(state: DetectionState) -> None:
 def _numbers_of_the_solution(state: DetectionState) -> set[Fraction]:
     """Collect the values of the question, of the answer, and of the sentences that the calculator supports."""
     entries = state.memory.entries()
-    right = [entry.sentence for entry in entries if entry.label == "supported" and entry.tool == "calculator"]
+    right = [entry.sentence for entry in entries if _calculated(entry)]
     texts = [state.task.question, *(sentence.text for sentence in right if sentence.index)]
     numbers = [number for text in texts for number in find_numbers(text)]
     return {number.value for number in [*numbers, *final_answer(state.task.response)]}
 
 
 def _is_step(text: str, question: str, known: set[Fraction]) -> bool:
-    """Return True for a sentence that only calculates, or that is about what the question is about: two of three words that are neither
-    numbers nor said in any calculation stand in the question; of a Chinese pair, both characters. Without a formula
+    """Return True for a sentence that only calculates, or that is about what the question is about. Without a formula
     (`0.9x = x - 250`), each number must be one of `known`; in a formula a number may be worked out on the way."""
-    said, asked = topics(text), topics(question)
-    shared = [word for word in said if word in asked or (not word.isascii() and set(word) <= set(question))]
-    if 3 * len(shared) < 2 * len(said):
+    if not is_about(text, question):
         return False
-    return _has_formula(text) or (bool(said) and all(number.value in known for number in find_numbers(text)))
+    return _has_formula(text) or (bool(topics(text)) and all(number.value in known for number in find_numbers(text)))
 
 
 def _has_formula(text: str) -> bool:
@@ -134,7 +135,7 @@ def _rests_on(
     What claims nothing, and what a reference or another source supports, does not rest on it: the same number may
     well mean something else there.
     """
-    calculated = entry.label == "supported" and entry.tool == "calculator"
+    calculated = _calculated(entry)
     answers = entry.label == "unverified" and any(
         entry.sentence.span[0] <= number.span[0] < entry.sentence.span[1] for number in final_answer(response)
     )
@@ -144,6 +145,13 @@ def _rests_on(
         for number in uses(entry.sentence.text, results(earlier, response), question):
             return number, earlier
     return None
+
+
+def _calculated(entry: MemoryEntry) -> bool:
+    """Return True for a sentence that the calculator supports, or the part of it that it could check."""
+    if entry.label == "supported":
+        return entry.tool == "calculator"
+    return entry.label == "unverified" and any(part.tool == "calculator" for part in entry.parts)
 
 
 def results(entry: MemoryEntry, response: str) -> list[Number]:

@@ -38,9 +38,7 @@ def open_parts(
     rest = _UNIT.sub(lambda unit: _CHECKED * len(unit[0]), rest)
     offset = sentence.span[0]
     return tuple(
-        (start + offset, end + offset)
-        for start, end in _clauses(rest)
-        if _claims(rest[start:end], topics(given), given, known)
+        (start + offset, end + offset) for start, end in _clauses(rest) if _claims(rest[start:end], given, known)
     )
 
 
@@ -64,11 +62,15 @@ def _clauses(text: str) -> Iterator[Span]:
         start = place[1]
 
 
-def _claims(clause: str, asked: Collection[str], given: str, known: Collection[Fraction]) -> bool:
+def _claims(clause: str, given: str, known: Collection[Fraction]) -> bool:
     if any(number.value not in known for number in find_numbers(clause)):
         return True
-    own = topics(clause)
-    if not given:
-        return bool(own)
-    shared = [word for word in own if word in asked or (not word.isascii() and set(word) <= set(given))]
-    return 3 * len(shared) < 2 * len(own) or any(name not in given for name in _NAME.findall(clause))
+    return not is_about(clause, given) if given else bool(topics(clause))
+
+
+def is_about(text: str, problem: str) -> bool:
+    """Return whether a text speaks of what a problem speaks of: two of three of its words that are neither numbers nor said
+    in any calculation stand in it (of a Chinese pair, both characters), and every name."""
+    said, asked = topics(text), topics(problem)
+    shared = [word for word in said if word in asked or (not word.isascii() and set(word) <= set(problem))]
+    return 3 * len(shared) >= 2 * len(said) and all(name in problem for name in _NAME.findall(text))

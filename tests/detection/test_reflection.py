@@ -80,8 +80,8 @@ def test_what_stands_in_the_reference_word_for_word_is_not_contradicted_by_it(
     assert reference[slice(*span)] == first.evidence[-1].text == first.sentence.text.rstrip(".。")
 
 
-ADDED = "Seven boxes hold 12 * 7 = 84 pens."
-BOXES = "The seven boxes are empty: whoever says that seven boxes hold 12 * 7 = 84 pens is wrong."
+ADDED = "So there are 12 * 7 = 84 pens."  # nothing is said but the sum
+BOXES = "The seven boxes are empty: whoever says that so there are 12 * 7 = 84 pens is wrong."
 
 
 def test_right_arithmetic_that_the_reference_clearly_contradicts_is_revised(detect: Callable[..., Detection]) -> None:
@@ -122,9 +122,20 @@ def test_a_number_that_the_reference_lacks_is_not_enough_against_a_calculation(
     assert labels(detection) == ["supported"]
 
 
-def test_wrong_arithmetic_stays_wrong_whatever_the_reference_says(detect: Callable[..., Detection]) -> None:
-    detection = detect(COSTS, CRATES, f"It is said: {CRATES}", belief=0.99)
-    assert labels(detection) == ["contradicted"] and detection.sentences[0].revised_from is None
+def test_what_the_reference_says_word_for_word_is_not_contradicted(detect: Callable[..., Detection]) -> None:
+    reference = f"It is said: {CRATES}"
+    (entry,) = detect(COSTS, CRATES, reference, belief=0.01).sentences
+    assert entry.label == "supported" and entry.revised_from is not None and entry.revised_from.label == "contradicted"
+    place = entry.evidence[-1].span
+    assert place is not None and reference[slice(*place)] == entry.evidence[-1].text == CRATES.rstrip(".")
+
+
+@pytest.mark.parametrize(("belief", "label"), [(0.99, "unverified"), (0.5, "contradicted"), (0.01, "contradicted")])
+def test_wrong_arithmetic_that_the_reference_clearly_supports_is_not_decided(
+    detect: Callable[..., Detection], belief: float, label: Label
+) -> None:
+    reference = "The invoice: one crate costs 54 dollars, since 17 * 3 = 54 dollars according to it."
+    assert labels(detect(COSTS, CRATES, reference, belief=belief)) == [label]
 
 
 # Against each other ----------------------------------------------------------------------------------------------
@@ -135,11 +146,12 @@ def test_a_chain_of_steps_falls_with_its_first(detect: Callable[..., Detection])
         f"{CRATES} Two crates cost 54 * 2 = 108 dollars. With a tip that is 108 + 5 = 113 dollars. Pens cost 2 * 2 = 4."
     )
     detection = detect(COSTS, response)
-    assert labels(detection) == ["contradicted", "contradicted", "contradicted", "supported"]
+    assert labels(detection) == ["contradicted", "contradicted", "contradicted", "unverified"]
     first, second, third, _ = detection.sentences
     assert first.revised_from is None
     for entry, cause, number in ((second, first, "54"), (third, second, "108")):
-        assert entry.revised_from is not None and entry.revised_from.label == "supported"
+        assert entry.revised_from is not None and entry.revised_from.label == "unverified"
+        assert [part.tool for part in entry.parts] == ["calculator"]
         assert entry.reason == f"it rests on {number} ({cause.sentence.name})"
         assert entry.confidence == pytest.approx(cause.confidence * 0.9)
         span = entry.evidence[-1].span
@@ -147,7 +159,7 @@ def test_a_chain_of_steps_falls_with_its_first(detect: Callable[..., Detection])
 
 
 def test_an_earlier_step_does_not_fall_with_a_later_one(detect: Callable[..., Detection]) -> None:
-    assert labels(detect(COSTS, f"Two crates cost 54 * 2 = 108 dollars. {CRATES}")) == ["supported", "contradicted"]
+    assert labels(detect(COSTS, f"Two crates cost 54 * 2 = 108 dollars. {CRATES}")) == ["unverified", "contradicted"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +172,9 @@ def test_an_earlier_step_does_not_fall_with_a_later_one(detect: Callable[..., De
     ],
 )
 def test_what_rests_on_something_else_stays(detect: Callable[..., Detection], question: str, second: str) -> None:
-    assert labels(detect(question, f"{CRATES} {second}")) == ["contradicted", "supported"]
+    first, other = detect(question, f"{CRATES} {second}").sentences
+    assert (first.label, other.label, other.revised_from) == ("contradicted", "unverified", None)
+    assert [part.label for part in other.parts] == ["supported"]  # its sum is right; nothing checked the rest
 
 
 def test_a_revision_keeps_the_first_label(scripted: Any) -> None:

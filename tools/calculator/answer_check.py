@@ -5,11 +5,13 @@ echo. A small model often fails to find the formula, so that none agrees says le
 Both go into one probability by logistic regression (`docs/calibration.md` has its data and how to fit it again).
 """
 
+import asyncio
 import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
+from haluagent.arithmetic.equations import calculates_rightly
 from haluagent.arithmetic.expressions import evaluate
 from haluagent.arithmetic.results import final_answer
 from haluagent.errors import ToolError
@@ -76,13 +78,18 @@ async def check_answer(context: ToolContext) -> ToolResult:
     label: Label | None = None
     if agreeing and wrong < SUPPORTED:
         label = "supported"
-    elif len(formulas) >= COMPARED and wrong > CONTRADICTED:
+    elif len(formulas) >= COMPARED and wrong > CONTRADICTED and not await _steps_hold(context):
         label = "contradicted"
     observation = _describe(context, formulas, answer, len(agreeing), wrong)
     evidence = [Evidence(source="calculator", text=observation, span=answer.span, score=1 - wrong)]
     for formula, number in agreeing[:1]:
         evidence.append(Evidence(source="calculator", text=f"{formula} = {number.text}", span=number.span))
     return ToolResult(observation=observation, label=label, confidence=max(wrong, 1 - wrong), evidence=tuple(evidence))
+
+
+async def _steps_hold(context: ToolContext) -> bool:
+    """Return whether the response calculates, and rightly: formulas written blind do not overrule steps that hold."""
+    return await asyncio.to_thread(calculates_rightly, context.response)
 
 
 def _agreement(formula: tuple[str, Fraction], stated: list[Number]) -> tuple[str, Number] | None:

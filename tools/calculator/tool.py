@@ -4,7 +4,7 @@ import asyncio
 import re
 from fractions import Fraction
 
-from haluagent.arithmetic.equations import Equation, find_equations
+from haluagent.arithmetic.equations import Equation, calculates_rightly, find_equations
 from haluagent.arithmetic.expressions import Value, evaluate, solve
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.arithmetic.notation import tokenize
@@ -17,6 +17,7 @@ from haluagent.text.lengths import length_requirement
 from haluagent.text.messages import message
 from haluagent.text.numbers import Number, find_numbers, matches, show
 from haluagent.text.words import words
+from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
@@ -131,17 +132,38 @@ def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult
         return checked
     right = [equation for equation in equations if equation.holds]
     if right:
-        return _result("supported", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in right])
+        evidence = [_evidence(context, sentence, item) for item in right]
+        spans = [item.span for item in right]
+        return _result("supported", STATED_CONFIDENCE, evidence, _open(context, sentence, spans))
     if not equations and (traced := _trace(context, sentence)):
-        return _result("supported", MATCH_CONFIDENCE, traced)
+        spans = [number.span for number in find_numbers(sentence.text)]
+        return _result("supported", MATCH_CONFIDENCE, traced, _open(context, sentence, spans))
     if not formula:
         raise ToolError(message("calculator.no_equation", context.language))
     return _check_formula(context, sentence, formula)
 
 
-def _result(label: Label, confidence: float, evidence: list[Evidence]) -> ToolResult:
+def _result(label: Label, confidence: float, evidence: list[Evidence], left: tuple[Span, ...] = ()) -> ToolResult:
     shown = "; ".join(item.text for item in evidence)
-    return ToolResult(observation=shown, label=label, confidence=confidence, evidence=tuple(evidence))
+    return ToolResult(observation=shown, label=label, confidence=confidence, evidence=tuple(evidence), open=left)
+
+
+def _open(context: ToolContext, sentence: Sentence, checked: list[Span]) -> tuple[Span, ...]:
+    """Return what a sentence claims beside the spans that were checked.
+
+    In the solution of a problem, what the problem says itself claims nothing new: there every number that was calculated
+    with must come from the problem or from a step, so that `1 + 2 = 3` shows nothing about other things.
+    """
+    if not is_problem(context):
+        return open_parts(sentence, checked)
+    known = {number.value for number in find_numbers(context.question)}
+    for other in context.sentences:
+        if calculates_rightly(other.text):
+            known.update(number.value for number in stated_results(other.text))
+    used = [sentence.text[start:end] for start, end in checked]
+    if any(foreign_numbers(text, (context.question,), known | USUAL_CONSTANTS) for text in used):
+        return open_parts(sentence, checked)
+    return open_parts(sentence, checked, context.question, known)
 
 
 def _evidence(context: ToolContext, sentence: Sentence, equation: Equation) -> Evidence:
@@ -178,14 +200,10 @@ def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equa
             stated=number.text,
         )
         evidence = Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
-        return _result("supported" if key == "solution" else "contradicted", STATED_CONFIDENCE, [evidence])
+        if key == "no_solution":
+            return _result("contradicted", STATED_CONFIDENCE, [evidence])
+        return _result("supported", STATED_CONFIDENCE, [evidence], _open(context, sentence, [equation.span]))
     return None
-
-
-def _calculates_rightly(text: str) -> bool:
-    """Return whether a text shows an equation that holds, and none that does not."""
-    held = [equation.holds for equation in find_equations(text)]
-    return True in held and False not in held
 
 
 def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
@@ -194,7 +212,7 @@ def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
     calculated = {
         number.value: (_moved(number.span, other.span[0]), other)
         for other in context.sentences
-        if other.index != sentence.index and _calculates_rightly(other.text)
+        if other.index != sentence.index and calculates_rightly(other.text)
         for number in stated_results(other.text)
     } | _solutions(context, sentence)
     given = {number.value: number for number in find_numbers(context.question)}
@@ -245,7 +263,7 @@ def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> To
     )
     evidence = Evidence(source="calculator", text=text, span=_moved(number.span, offset))
     if pairs:
-        return _result("supported", MATCH_CONFIDENCE, [evidence])
+        return _result("supported", MATCH_CONFIDENCE, [evidence], _open(context, sentence, [number.span]))
     return ToolResult(observation=text)
 
 
