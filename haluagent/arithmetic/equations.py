@@ -16,7 +16,7 @@ from haluagent.arithmetic.notation import SCALE_PLACES, Token, tokenize
 from haluagent.arithmetic.sides import Side, side_after, side_before
 from haluagent.errors import ToolError
 from haluagent.text.numbers import close
-from haluagent.text.units import mixed_units
+from haluagent.text.units import has_unit, mixed_units
 from haluagent.types import Span
 
 MAX_EQUATIONS = 60
@@ -32,16 +32,19 @@ _CHANGES = frozenset(
 # What is said of an equation that the text does not state as true, or not of ordinary numbers.
 _DENIED = re.compile(
     r"\b(?:not?|never|neither|nor|cannot|wrong\w*|false\w*|incorrect\w*|mist\w+|err\w+|untrue|myth|joke|if|suppose|imagine|"
-    r"pretend|claim\w*|instead|rather|unlike)\b|n[’']t\b|≠|!=|[不没非错误假若勿未伪]|如果|并无",
+    r"pretend|claim\w*|instead|rather|unlike|believe\w*|thinks?|thought|sa(?:y|ys|id)|told)\b|n[’']t\b|≠|!=|"
+    r"[不没非错误假若勿未伪]|如果|并无|[认以]为|相信|[声宣]称|据说",
     re.IGNORECASE,
 )
 _OTHER_NUMBERS = re.compile(
     r"\b(?:mod(?:ulo|ulus)?|binary|octal|hex(?:adecimal)?|base|clock|floor\w*|trunc\w*|integer|rounded|round(?:s|ing)? (?:up|down)|"
-    r"code|python|java\w*|c|sql)\b|进制|取模|同余|取整|整除|余数|四舍五入|进一|去尾|钟面|代码",
+    r"code|python|java\w*|c|sql)\b|进制|取模|模\s?[0-9]|同余|取整|整除|余数|四舍五入|进一|去尾|钟面|代码",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"“[^“”\n]{1,300}”|\"[^\"\n]{1,300}\"|「[^「」\n]{1,300}」|『[^『』\n]{1,300}』|‘[^‘’\n]{1,300}’")
 _CLAUSE = re.compile(r"[,，;；。！？!?\n]+")
+_TIMES_100 = re.compile(r"\*100(?![0-9.])|(?<![0-9.])100\*")
+_DATE = re.compile(r"(?<![0-9])[0-9]{4}([-/])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])|(?:^|[-/])0[0-9]")
 _FOOTNOTE = re.compile(r"(?<=[0-9%])\[[0-9]{1,3}\]")
 
 
@@ -214,15 +217,15 @@ def _unclear(computed: Side, claimed: Side, stated: _Stated) -> str:
     both = computed.measures | claimed.measures
     if both & _CHANGES:
         return "a word in it changes a number"
-    if mixed_units(computed.measures) and any(token.text in "+-" for token in computed.tokens):
+    adds = any(token.text in "+-" for token in computed.tokens)
+    if adds and sum(has_unit([unit]) for unit in computed.measures) > 1:
         return "it adds different units"
     if _percents(claimed) and _percents(computed) and not _all_percents(computed):
         return "its percent may be of a number or a unit"
     if stated.goes_on and (_divides(computed) or mixed_units(both)):
         return "its result may go on"
-    marks = [token for token in computed.tokens if token.kind == "operator"]
-    if len(marks) > 1 and all(token.raw in "-–/" and not token.spaced for token in marks):
-        return "it may be a date or a name"
+    if _DATE.search("".join(token.raw for token in computed.tokens)):
+        return "it may be a date"
     return ""
 
 
@@ -232,7 +235,7 @@ def _agree(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sign
         return True
     if claimed.has_operator:  # a rounded number went into it
         return value.denominator != 1 and claim.denominator != 1 and close(value, claim)
-    if _percents(claimed) and not _percents(computed) and any(token.text == "100" for token in computed.tokens):
+    if _percents(claimed) and not _percents(computed) and _TIMES_100.search(source(computed.tokens)):
         claim *= 100  # 40 / 80 * 100 = 50%
         if value == claim:
             return True
@@ -254,14 +257,17 @@ def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sta
         return "a letter in it may be a unit or an unknown"
     if mixed_units(both):
         return "its sides may be in different units"
-    if stated.lead in _CHANGES or (stated.right.named and not stated.right.units & _ABOUT):
+    if stated.lead in _CHANGES or stated.lead == "that" or (stated.right.named and not stated.right.units & _ABOUT):
         return "a word beside it may change it"
     whole = value.denominator == 1 and all(token.text.isdigit() for token in computed.tokens if token.kind == "number")
     if not claimed.has_operator and (not whole or _divides(computed)):
-        if abs(value - claim) < Fraction(10) ** -_decimals(claimed):
+        off, last = abs(value - claim), Fraction(10) ** -_decimals(claimed)
+        if 2 * off <= last or (off < last and _divides(computed)):
             return "its result may be rounded, or without its remainder"
         if close(value, claim):
             return "it may have been worked out with more digits"
+    if any(token.raw in "·∙•⋅" for token in computed.tokens):
+        return "its point may be that of a decimal"
     if any(_same(reading, claim) for reading in _other_values(computed)) or any(
         _same(value, reading) for reading in _other_values(claimed)
     ):
@@ -335,7 +341,14 @@ def _group_fractions(tokens: Sequence[Token]) -> list[Token]:
     while index < len(tokens):
         three = tokens[index : index + 3]
         fraction = [token.kind for token in three] == ["number", "operator", "number"] and three[1].text == "/"
-        if fraction and not three[1].spaced and not three[2].spaced and index and tokens[index - 1].text == "/":
+        if (
+            fraction
+            and three[1].raw == "/"
+            and not three[1].spaced
+            and not three[2].spaced
+            and index
+            and tokens[index - 1].text == "/"
+        ):
             place = three[0].span
             grouped += [Token("open", "(", place, False, "("), *three, Token("close", ")", place, False, ")")]
             index += 3

@@ -65,15 +65,23 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("mixed", rf"(?:{_WHOLE}(?:{MIXED}|又)|{_WHOLE}(?: and)? (?={_WHOLE}/[0-9])|{MIXED}){_WHOLE}/{_WHOLE}(?!\.?[0-9])"),
     ("parts", rf"[0-9{HAN_NUMERALS}.]{{1,15}}分之[0-9{HAN_NUMERALS}.点]{{1,15}}"),
     ("name", r"(?!(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z]))[A-Za-z_]+[0-9][A-Za-z0-9_]*"),
-    ("scaled", rf"[0-9]+(?:\.[0-9]+)?\s?[千百]?[万亿]亿?(?:(?<!\s[万亿])[0-9{HAN_NUMERALS}]+)?"),
+    (
+        "scaled",
+        rf"[0-9]+(?:\.[0-9]+)?\s?(?:[千百]?[万亿]亿?|[千百](?![克米瓦卡升伏帕焦赫分]))(?:(?<!\s[万亿])[0-9{HAN_NUMERALS}]+)?",
+    ),
     ("times", rf"(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?\s?(?:{'|'.join(SCALES_BY_NAME)})\b"),
     ("grouped", r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?"),
-    ("foreign", r"[0-9]+,[0-9]{1,2}(?![0-9])|[0-9]+(?:,[0-9]+){2,}(?![0-9])|[0-9]+(?:\.[0-9]+){2,}"),
+    (
+        "foreign",
+        r"[0-9]+(?:\{,\}[0-9]+)+|[0-9]+,[0-9]{1,2}(?![0-9])|[0-9]+(?:,[0-9]+){2,}(?![0-9])|[0-9]+(?:\.[0-9]+){2,}",
+    ),
     ("number", r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![0-9A-Za-z]))?|\.[0-9]+"),
     ("index", r"\\sqrt\s?\["),
     ("latex", r"\\(?:[A-Za-z]+|[()\[\]])|\$\$"),
     ("percent", r"\\?%|\s?per ?cent\b"),
     ("sign", r"\\?[$¥€£]"),
+    ("nth", r"的\s?(?:[0-9]{1,3}\s?次方|[平立]方(?![米厘分毫千根]))|\s?(?:squared|cubed)\b"),
+    ("dots", r"\*{3,}"),
     ("power", r"\*\*|\^"),
     ("operator", r"[+\-*/×]"),
     ("equals", r"[=≈≒]"),
@@ -139,7 +147,7 @@ def _token(
     match kind:
         case "space":
             return []
-        case "comparison" | "ratio" | "name" | "foreign" | "index":
+        case "comparison" | "ratio" | "name" | "foreign" | "index" | "dots":
             return [("break", text)]
         case "mixed":
             whole, over, under = re.findall("[0-9]+", "0 " + text)[-3:]
@@ -153,6 +161,10 @@ def _token(
             return [("number", text.replace(",", ""))]
         case "latex":
             return _latex(text)
+        case "nth":
+            exponent = re.search("[0-9]+", text)
+            power = exponent[0] if exponent else "2" if "平" in text or "sq" in text else "3"
+            return [("operator", "**"), ("number", power)] if last and last.ends_operand else [("break", text)]
         case "power":
             return [("operator", "**")] if text == "^" or _between(last, line, start, end) else []
         case "operator":
@@ -248,7 +260,12 @@ def _settle(tokens: list[Token]) -> list[Token]:
             and kind == "word"
             and last is not None
             and operand_next
-            and (last.kind == "percent" or "/" in last.text or _is_fraction(settled))
+            and (
+                last.kind == "percent"
+                or "/" in last.text
+                or _is_fraction(settled)
+                or [one.kind for one in (last, *tokens[index + 1 : index + 3])] == ["number", "number", "percent"]
+            )
         ):
             kind, text = "operator", "*"
         settled.append(Token(kind, text, token.span, token.spaced, token.raw))

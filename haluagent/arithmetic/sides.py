@@ -110,7 +110,7 @@ def _scan(part: Sequence[Token], start: int, depth: int) -> tuple[Side, int] | N
             if not brackets and (token.text.lower() in _CONNECTORS or run > MAX_WORDS or _long_han(part, index)):
                 break
             if part[index - 1].kind != "word":  # what follows the unit is prose
-                units.add(token.text.lower().rstrip("s") or token.text)
+                units.add(token.raw.lower().rstrip("s") or token.raw)
             index += 1
             reached = index if not brackets else reached
             continue

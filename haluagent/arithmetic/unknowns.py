@@ -11,6 +11,7 @@ from haluagent.text.numbers import Number, find_numbers, matches
 
 _ASSIGNED = re.compile(r"(?<![A-Za-z0-9*/×÷+\-.])([A-Za-z])\s*[=＝≈]\s*(?=-?\d)")
 _GOES_ON = re.compile(r"\s*[-+*/×÷^(A-Za-z]")
+_WORD = re.compile(r"[\u3400-\u9fff]|(?<!\\)(?<![A-Za-z])(?!sqrt|pi)[A-Za-z]{2,}")
 _LETTER = re.compile(r"(?<![A-Za-z])([A-Za-z])(?![A-Za-z])")
 
 
@@ -31,6 +32,8 @@ def solved(equation: Equation, values: dict[str, Number]) -> tuple[Number, list[
     Starts a child process for the algebra; blocking.
     """
     names = set(_LETTER.findall(f"{equation.left} {equation.right}"))
+    if _WORD.search(f"{equation.left} {equation.right}"):
+        return None  # x的平方, 3x apples: a word in it may change a number
     if equation.holds is not None or len(names) != 1 or not names <= values.keys():
         return None
     try:

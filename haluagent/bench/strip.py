@@ -59,6 +59,9 @@ def _entry(entry: MemoryEntry) -> MemoryEntry:
             "reason": "",
             "revised_from": revised,
             "evidence": tuple(map(_evidence, entry.evidence)),
+            "parts": tuple(
+                part.model_copy(update={"evidence": tuple(map(_evidence, part.evidence))}) for part in entry.parts
+            ),
         }
     )
 

@@ -76,19 +76,20 @@ class _Branch:
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
         if turn.call.name in WAYS_OUT and step.result:
             return await self.end_without_check(turn, step.result)
-        observation = step.result.observation if step.result else step.error or ""
+        said = observation = step.result.observation if step.result else step.error or ""
         if step.result and step.result.label:
             if entry := label(self.state, self.sentence, turn.call, step.result):
                 return entry
-            left = render("reason", self.language, kind="open", detail=open_text(self.state, self.sentence))
-            observation = f"{observation}; {left}"
+            observation = render("reason", self.language, kind="open", detail=open_text(self.state, self.sentence))
+            said = f"{said}; {observation}"
         if step.result:  # it could not decide, or not all, and would not the next time
             self.withdraw(turn.call.name)
         else:
             self.failed[turn.call.name] += 1
             if self.failed[turn.call.name] > 1:
                 self.withdraw(turn.call.name)
-        self.answer(turn, observation)
+        self.last_observation = observation
+        self.reply_to(turn, said)
         return None
 
     def withdraw(self, name: str) -> None:
@@ -164,10 +165,6 @@ class _Branch:
         if str(pointed) != self.sentence.name:
             raise FormatError(f"check {self.sentence.name} only: write sentence={self.sentence.name}")
         return turn
-
-    def answer(self, turn: turn_format.ModelTurn, observation: str) -> None:
-        self.last_observation = observation
-        self.reply_to(turn, observation)
 
     def reply_to(self, turn: turn_format.ModelTurn, observation: str) -> None:
         marks = turn_format.THOUGHT[self.language], turn_format.ACTION[self.language]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from haluagent.report.words import CLAIMS, LABELS, MARKS, STOPS, STYLES, WORDS
-from haluagent.types import Detection, Evidence, Language, MemoryEntry, Revision, Usage
+from haluagent.types import CheckedPart, Detection, Evidence, Language, MemoryEntry, Revision, Usage
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -100,6 +100,9 @@ def entry_lines(entry: MemoryEntry, language: Language) -> Iterator[Line]:
     if sentence.standalone and sentence.standalone != sentence.text:
         details.append(("dim", words["read_as"].format(text=sentence.standalone)))
     details += [("", evidence_text(item, entry.tool, language)) for item in entry.evidence]
+    for part in entry.parts if entry.label != "supported" else ():
+        details += [("", evidence_text(item, part.tool, language)) for item in part.evidence]
+        details += [("yellow", words["left_open"].format(text=text)) for text in open_texts(entry, part)]
     reason = entry.reason or (words["no_reason"] if entry.label == "unverified" else "")
     if reason and reason != "; ".join(item.text for item in entry.evidence):
         details.append(("", words["reason"].format(text=reason)))
@@ -110,6 +113,12 @@ def entry_lines(entry: MemoryEntry, language: Language) -> Iterator[Line]:
         details.append(("dim", before_text(entry.revised_from, language)))
     for detail in details:
         yield Line(detail, indent=6)
+
+
+def open_texts(entry: MemoryEntry, part: CheckedPart) -> list[str]:
+    """Return the parts of a sentence that a tool left open."""
+    start = entry.sentence.span[0]
+    return [entry.sentence.text[a - start : b - start] for a, b in part.open]
 
 
 def before_text(revision: Revision, language: Language) -> str:

@@ -131,7 +131,7 @@ function entry(one) {
       one.opinion != null ? `, the model’s own belief that it is true ${one.opinion.toFixed(2)}` : ""),
     sentence.standalone && sentence.standalone !== sentence.text ? make("div", "small", "read as: ", sentence.standalone) : null,
     one.reason ? make("div", "small", make("span", "soft", "reason: "), one.reason) : null,
-    ...(one.evidence || []).map(evidence),
+    ...[one, ...(one.label === "supported" ? [] : one.parts || [])].flatMap((part) => part.evidence || []).map(evidence),
     one.revised_from ? make("div", "small", make("span", "soft", "before reflection: "), labelTag(one.revised_from.label), " ", one.revised_from.reason) : null);
 }
 

@@ -16,7 +16,7 @@ async def decide(registry: Registry, context: ToolContext, claim: Sentence) -> t
     """Return the first specific tool that decides a claim, and its result; None if no tool does.
 
     A tool is called only if that takes no turn of the model: with the one obvious call, or with nothing but the claim.
-    A tool that fails decides nothing.
+    A tool that fails decides nothing, and one that supports a part of the claim leaves the claim to the passages.
     """
     calls = await asyncio.to_thread(_calls, registry, context, claim)
     for call in calls:
@@ -24,7 +24,7 @@ async def decide(registry: Registry, context: ToolContext, claim: Sentence) -> t
             result = await registry.call(call, context)
         except (ToolError, FormatError, ModelError, BudgetExceeded):
             continue  # the passages will decide
-        if result.label in ("supported", "contradicted"):
+        if result.label == "contradicted" or (result.label == "supported" and not result.open):
             return call.name, result
     return None
 

@@ -19,12 +19,25 @@ export function card(check, unit, show) {
     whole ? null : make("blockquote", {}, sentence.text),
     sentence.standalone && sentence.standalone !== sentence.text ? make("p", { className: "hint" }, reported("read_as", { text: sentence.standalone })) : null,
     entry ? reasons(entry) : null,
-    entry?.evidence.length ? section(t("evidence"), make("ul", { className: "evidence" }, entry.evidence.map((item) => evidence(item, entry, show)))) : null,
+    entry ? found(entry, show) : null,
     section(t("steps"), way(check.stepsOf(sentence.index), doing)));
 }
 
 function section(title, ...content) {
   return make("section", {}, make("h3", {}, title), content);
+}
+
+/** The evidence of the label, and where the label is not that of its parts, theirs, with what they left open. */
+function found(entry, show) {
+  const parts = entry.label === "supported" ? [] : entry.parts ?? [];
+  const items = [entry, ...parts].flatMap((part) => part.evidence.map((item) => evidence(item, part, show)));
+  const open = parts.flatMap((part) => part.open.map((span) => left(entry.sentence, span)));
+  return items.length ? section(t("evidence"), make("ul", { className: "evidence" }, items), open) : null;
+}
+
+function left({ text, span: [start] }, [from, to]) {
+  const open = [...text].slice(from - start, to - start).join(""); // spans count code points
+  return make("p", { className: "hint" }, reported("left_open", { text: open }));
 }
 
 function reasons(entry) {
