@@ -172,7 +172,7 @@ def test_orders_in_a_passage_are_neither_read_nor_cited(scripted: Any) -> None:
 @pytest.mark.parametrize(
     ("claim", "label", "tool"),
     [
-        ("The two parts have 12 * 3 = 36 metres.", "Entailment", "calculator"),
+        ("So it is 12 * 3 = 36 metres.", "Entailment", "calculator"),
         ("The two parts have 12 * 3 = 35 metres.", "Contradiction", "calculator"),
         ("2021-05-01 was a Saturday.", "Entailment", "date"),
         ("2021-05-01 was a Sunday.", "Contradiction", "date"),
@@ -189,7 +189,7 @@ def test_arithmetic_and_dates_are_decided_by_the_tools(scripted: Any, claim: str
 
 def test_right_arithmetic_that_goes_against_the_reference_is_a_contradiction(scripted: Any) -> None:
     reference = "The two parts have 12 * 4 = 48 metres."
-    claim = "The two parts have 12 * 3 = 36 metres."
+    claim = "So it is 12 * 3 = 36 metres."
     report = check(scripted(choose=thinks(lambda evidence, claim: False)), claim, reference, claims=[claim])
     assert (labels(report), report.claims[0].checker) == (["Contradiction"], "choice")
     assert report.claims[0].citations[0].text == reference
