@@ -16,6 +16,8 @@ _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(
     r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:['’.,-][^\W_\u4e00-\u9fff]+)*"
 )
+_LETTER = re.compile(r"[^\W_]")
+_HYPHEN = re.compile(r"[-‐‑–—/]")
 
 
 def count(text: str, unit: Unit) -> int:
@@ -24,9 +26,16 @@ def count(text: str, unit: Unit) -> int:
     return len(_WORD.findall(text)) if unit == "words" else len(text.strip())
 
 
+def other_counts(text: str, unit: Unit) -> set[int]:
+    """Return what others count: no punctuation, no white space, Latin words as one 字, hyphenated words as two."""
+    if unit == "words":
+        return {sum(bool(_LETTER.search(word)) for word in text.split()), count(_HYPHEN.sub(" ", text), "words")}
+    unspaced = len("".join(text.split()))
+    return {unspaced} if unit == "characters" else {unspaced, len(_LETTER.findall(text)), count(text, "words")}
+
+
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
-    whole = sentence.index == 0 or (sentence.index == 1 and len(context.sentences) == 1)
-    return whole and length_requirement(context.question) is not None
+    return sentence.index == 0 and length_requirement(context.question) is not None
 
 
 @tool(
@@ -39,18 +48,18 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
         Demo(
             language="en",
             question="Describe the sea in 5 words.",
-            response="Deep blue water moves quietly tonight.",
+            response="Deep blue water moves quietly under a pale moon.",
             thought="The question asks for 5 words, so the whole response has to be counted.",
             call="word_count(sentence=S0)",
-            observation="The response has 6 words (38 characters); required: 5 words. It does not fit.",
+            observation="The response has 9 words (48 characters); required: 4 to 6 words. It does not fit.",
         ),
         Demo(
             language="zh",
             question="请用10字描述大海。",
-            response="海水很蓝，望不到边际。",
+            response="海水很蓝，望不到边际，浪花一层接一层。",
             thought="题目要求 10 字，需要统计整个回答的字数。",
             call="word_count(sentence=S0)",
-            observation="回答共 11 字（汉字 9 个，词 9 个）；要求 10 字：不符合。",
+            observation="回答共 19 字（汉字 16 个，词 16 个）；要求 9 到 11 字：不符合。",
         ),
     ],
     when=_can_decide,
@@ -59,9 +68,12 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
 async def word_count(context: ToolContext, sentence: Sentence, length: int | None = None) -> ToolResult:
     """Count the whole response and compare with the length the question asks for, in the question's unit.
 
-    `length`, where given, must be a number of the question, else FormatError. `sentence` only says where the model
-    looked: a length is always asked of the response as a whole. Raises ToolError where the question asks for none.
+    `length`, where given, must be a number of the question, else FormatError. A length that fits only by another usual
+    way of counting (without punctuation, hyphenated words as two) gets no label. Raises ToolError where the question
+    asks for none, and for a sentence: a length is asked of the response as a whole (S0).
     """
+    if sentence.index:
+        raise ToolError(message("word_count.whole", context.language))
     requirement = length_requirement(context.question)
     known = {
         *re.findall(r"\d+", context.question.replace(",", "")),
@@ -72,17 +84,18 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
     if requirement is None:
         raise ToolError(message("word_count.unasked", context.language))
     number = count(context.response, requirement.unit)
-    fits = requirement.allows(number)
-    observation = _observe(context, requirement, number, fits)
+    label: Label | None = "supported" if requirement.allows(number) else "contradicted"
+    if label == "contradicted" and any(map(requirement.allows, other_counts(context.response, requirement.unit))):
+        label = None
+    observation = _observe(context, requirement, number, label)
     evidence = (
         Evidence(source="word_count", text=observation, span=(0, len(context.response))),
         Evidence(source="question", text=requirement.text, span=requirement.span),
     )
-    label: Label = "supported" if fits else "contradicted"
     return ToolResult(observation=observation, label=label, confidence=CONFIDENCE, evidence=evidence)
 
 
-def _observe(context: ToolContext, requirement: Requirement, number: int, fits: bool) -> str:
+def _observe(context: ToolContext, requirement: Requirement, number: int, label: Label | None) -> str:
     language = context.language
     if requirement.unit == "words":
         beside = message("word_count.count.characters", language, count=len(context.response))
@@ -98,7 +111,7 @@ def _observe(context: ToolContext, requirement: Requirement, number: int, fits: 
         unit=message(f"word_count.unit.{requirement.unit}", language),
         beside=beside,
         needed=_range(language, requirement),
-        verdict=message("word_count.fits" if fits else "word_count.does_not_fit", language),
+        verdict=message(f"word_count.verdict.{label or 'open'}", language),
     )
 
 

@@ -6,7 +6,6 @@ import inspect
 from haluagent.detection.limits import BudgetExceeded
 from haluagent.errors import FormatError, ModelError, ToolError
 from haluagent.protocols import ToolContext
-from haluagent.text.lengths import length_requirement
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.tool import Tool
 from haluagent.types import Sentence, ToolCall, ToolResult
@@ -31,25 +30,12 @@ async def decide(registry: Registry, context: ToolContext, claim: Sentence) -> t
 
 def _calls(registry: Registry, context: ToolContext, claim: Sentence) -> list[ToolCall]:
     specific = [item for item in registry if not (item.system or item.general or item.external)]
+    whole = context.sentence(0)  # a finding about the whole response, such as its code, says nothing of one claim in it
     fitting = [
-        item for item in specific if registry.fits(item, context, claim) and _is_about(registry, item, context, claim)
+        item for item in specific if registry.fits(item, context, claim) and not registry.fits(item, context, whole)
     ]
     calls = [registry.obvious(item, context, claim) or _pointing(item, claim) for item in fitting]
     return [call for call in calls if call is not None]
-
-
-def _is_about(registry: Registry, item: Tool, context: ToolContext, claim: Sentence) -> bool:
-    """Return whether a tool's finding concerns the claim itself.
-
-    A finding about the whole response (its length, its code) says nothing about one claim in it, unless that claim
-    states the length that the question asks for.
-    """
-    if not registry.fits(item, context, context.sentence(0)):
-        return True
-    stated, asked = length_requirement(claim.text), length_requirement(context.question)
-    return (
-        stated is not None and asked is not None and (stated.minimum, stated.maximum) == (asked.minimum, asked.maximum)
-    )
 
 
 def _pointing(item: Tool, claim: Sentence) -> ToolCall | None:
