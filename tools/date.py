@@ -2,43 +2,44 @@
 
 import asyncio
 import calendar
-import re
+from dataclasses import dataclass
 from datetime import date as Day
+from datetime import timedelta
 from fractions import Fraction
 
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
-from haluagent.text.dates import Duration, FoundDate, find_dates, find_durations, find_weekdays, weekday_name
+from haluagent.text.date_claims import (
+    Between,
+    DistanceClaim,
+    Unit,
+    WeekdayClaim,
+    asks_no_plain_distance,
+    distance_asked,
+    distance_claims,
+    impossible_days,
+    weekday_claims,
+)
+from haluagent.text.dates import FoundDate, find_dates, weekday_name
 from haluagent.text.messages import message
 from haluagent.text.numbers import show
+from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 CONFIDENCE = 0.98
-
-_BETWEEN = re.compile(
-    r"多少[天日周]|几[天日周]|多少个?(?:星期|月)|几个?(?:星期|月)|相[差隔距]|间隔|天数|how many (?:days|weeks|months)|"
-    r"how long|number of (?:days|weeks|months)|days (?:are there )?(?:between|from|passed|until)",
-    re.IGNORECASE,
-)
+GREGORIAN_EVERYWHERE = Day(1923, 3, 1)
+"""Before this day a weekday may be that of a Julian date: Greece was the last to change."""
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
-    if sentence.index == 0:  # only where no sentence states the days together with what they lie between
-        alone = len(context.sentences) < 2 or not _BETWEEN.search(context.question)
-        if alone or any(_can_decide(context, other) for other in context.sentences):
-            return False
+    if sentence.index == 0:
+        return False
     try:
-        own, asked = find_dates(sentence.text), find_dates(context.question)
-        durations = find_durations(sentence.text)
+        return bool(_findings(context, sentence, None)) or _may_name(context, sentence)
     except ToolError:
-        return sentence.index > 0  # a date that can be read in two ways: the tool says so
-    if any(item.value is None for item in own) or ((own or asked) and find_weekdays(sentence.text)):
-        return True
-    if len(own) < 2 and not _BETWEEN.search(context.question):
-        return False  # the question's dates are not about a length of time
-    return len(own or asked) + (len(asked) if own else 0) >= 2 and bool(durations)
+        return False  # a date that can be read in two ways
 
 
 @tool(
@@ -73,67 +74,128 @@ async def date(
 ) -> ToolResult:
     """Check the days, weeks or months between two dates that `sentence` states, or the weekday of a date.
 
-    `start` and `end` must be written in the question, the response or the reference, else FormatError; without them
-    the dates are read from the sentence, then from the question. Right is only the plain difference. Raises ToolError
-    where dates are missing or can be read in two ways, or the sentence states nothing to compare with.
+    Decides only what the sentence says plainly: the weekday beside one date, the length of time between exactly two, the
+    question's own where it asks for nothing else, and days that no calendar has. The parts that say anything else are
+    left open. An inclusive count, and a weekday by the Julian calendar, get no label.
+    `start` and `end` must be written in the question, the response or the reference, else FormatError; they choose two
+    dates of a question with more. Raises ToolError where nothing can be decided.
     """
     return await asyncio.to_thread(_check, context, sentence, start, end)
 
 
+@dataclass(frozen=True)
+class _Finding:
+    """What the calendar says of one claim. `checked` is the place of the claim, `stated` that of the disputed words."""
+
+    label: Label | None
+    text: str
+    checked: Span
+    stated: Span
+
+
 def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str | None) -> ToolResult:
-    own = find_dates(sentence.text)
-    for item in own:
-        if item.value is None:
-            return _decided(
-                context, sentence, message("date.impossible", context.language, date=item.text), item.span, False
-            )
-    weekdays = find_weekdays(sentence.text)
-    durations = find_durations(sentence.text)
-    if weekdays and not durations:
-        return _check_weekday(context, sentence, own, weekdays[0], start)
-    first, last = _dates(context, own, start, end)
-    if not durations:
-        fact = _fact(context, first, last, "days")
-        raise ToolError(message("date.no_claim", context.language, fact=fact))
-    return _check_duration(context, sentence, first, last, durations[-1])
+    named = None
+    if start and end:
+        named = Between(_given(context, start), _given(context, end), "days", False, False)
+    findings = _findings(context, sentence, named)
+    if not findings:
+        find_dates(sentence.text)  # says which date can be read in two ways
+        raise ToolError(message("date.no_dates" if _may_name(context, sentence) else "date.no_claim", context.language))
+    labels = {finding.label for finding in findings}
+    label: Label | None = "supported" if labels == {"supported"} else None
+    told = findings
+    if "contradicted" in labels:
+        label, told = "contradicted", [finding for finding in findings if finding.label == "contradicted"]
+    offset = sentence.span[0]
+    evidence = tuple(
+        Evidence(source="date", text=item.text, span=(item.stated[0] + offset, item.stated[1] + offset))
+        for item in told
+    )
+    left = open_parts(sentence, [item.checked for item in findings], context.question) if label == "supported" else ()
+    text = "; ".join(dict.fromkeys(item.text for item in told))
+    return ToolResult(observation=text, label=label, confidence=CONFIDENCE, evidence=evidence, open=left)
 
 
-def _decided(context: ToolContext, sentence: Sentence, text: str, span: Span, right: bool) -> ToolResult:
-    place = (span[0] + sentence.span[0], span[1] + sentence.span[0])
-    evidence = Evidence(source="date", text=text, span=place)
-    label: Label = "supported" if right else "contradicted"
-    return ToolResult(observation=text, label=label, confidence=CONFIDENCE, evidence=(evidence,))
+def _findings(context: ToolContext, sentence: Sentence, named: Between | None) -> list[_Finding]:
+    """Return what the calendar says of the sentence's claims."""
+    text, question = sentence.text, context.question
+    findings = [
+        _Finding("contradicted", message("date.impossible", context.language, date=text[slice(*span)]), span, span)
+        for span in impossible_days(text, question)
+    ]
+    alone = sentence.index == 1
+    findings += [_weekday(context, text, claim) for claim in weekday_claims(text, question, answers=alone)]
+    asked = named or distance_asked(question)
+    ending = asked is not None and sentence.index in (1, len(context.sentences))  # between them are steps
+    for claim in distance_claims(text, question, asked=asked, answers=ending):
+        findings.append(_distance(context, text, claim, asked))
+    return findings
 
 
-def _check_weekday(
-    context: ToolContext, sentence: Sentence, own: list[FoundDate], stated: tuple[int, Span], start: str | None
-) -> ToolResult:
-    days = [_given(context, start)] if start else [item.value for item in own or find_dates(context.question)]
-    day = days[0] if days else None
-    if day is None:
+def _may_name(context: ToolContext, sentence: Sentence) -> bool:
+    """Return whether the sentence answers with a length of time, and the question has more dates to choose two from."""
+    if len(find_dates(context.question)) < 3 or asks_no_plain_distance(context.question):
+        return False
+    any_two = Between(Day.min, Day.max, "days", False, False)
+    return any(
+        claim.start is None for claim in distance_claims(sentence.text, context.question, asked=any_two, answers=True)
+    )
+
+
+def _weekday(context: ToolContext, sentence: str, claim: WeekdayClaim) -> _Finding:
+    day, language = claim.day, context.language
+    text = message("date.weekday", language, date=day.isoformat(), name=weekday_name(day, language))
+    label: Label | None = "supported"
+    if day.weekday() != claim.weekday:
+        text = message("date.says", language, fact=text, stated=sentence[slice(*claim.stated)])
+        julian = day < GREGORIAN_EVERYWHERE and (day + timedelta(_behind(day))).weekday() == claim.weekday
+        label = None if julian else "contradicted"
+    return _Finding(label, text, claim.span, claim.stated)
+
+
+def _behind(day: Day) -> int:
+    """Return how many days the Julian calendar is behind at that date, read as a Julian one."""
+    year = day.year - (day.month < 3)
+    return year // 100 - year // 400 - 2
+
+
+def _distance(context: ToolContext, sentence: str, claim: DistanceClaim, asked: Between | None) -> _Finding:
+    first, last = claim.start or (asked and asked.start), claim.end or (asked and asked.end)
+    if first is None or last is None:
         raise ToolError(message("date.no_dates", context.language))
-    number, span = stated
-    fact = message("date.weekday", context.language, date=day.isoformat(), name=weekday_name(day, context.language))
-    right = day.weekday() == number
-    text = fact if right else message("date.says", context.language, fact=fact, stated=sentence.text[slice(*span)])
-    return _decided(context, sentence, text, span, right)
+    turned = claim.start is not None and first > last
+    inclusive = claim.inclusive or (asked is not None and asked.inclusive)
+    inner = claim.inner or (asked is not None and asked.inner)
+    text = _fact(context, first, last, claim.unit, inclusive)
+    stated = sentence[slice(*claim.stated)]
+    label = _compare(first, last, claim, inclusive, inner) if not turned else "contradicted"
+    if label != "supported":
+        text = message("date.says", context.language, fact=text, stated=stated)
+    if label is None and not inclusive and claim.unit == "days" and claim.amount == abs((last - first).days) + 1:
+        text += message("date.inclusive", context.language, stated=stated)
+    return _Finding(label, text, claim.span, claim.stated)
 
 
-def _check_duration(context: ToolContext, sentence: Sentence, first: Day, last: Day, stated: Duration) -> ToolResult:
-    right = stated.value == _between(first, last, stated.unit)
-    text = _fact(context, first, last, stated.unit)
-    if not right:
-        text = message("date.says", context.language, fact=text, stated=stated.text)
-        if stated.unit == "days" and stated.value == abs((last - first).days) + 1:
-            text += message("date.inclusive", context.language, stated=stated.text)
-    return _decided(context, sentence, text, stated.span, right)
+def _compare(first: Day, last: Day, claim: DistanceClaim, inclusive: bool, inner: bool) -> Label | None:
+    """Return the label of a stated distance; None where it holds by another way of counting that is in use."""
+    right = _between(first, last, claim.unit, inclusive)
+    if right is None:
+        return None
+    if claim.amount == right:
+        return "supported"
+    if inclusive:
+        return "contradicted"
+    others = {Fraction(1)} if claim.unit == "months" else {Fraction(1, 7 if claim.unit == "weeks" else 1)}
+    near = claim.amount - right in others or (inner and claim.amount == right - 1)
+    rounded = claim.unit == "weeks" and abs(claim.amount - right) < 1
+    return None if near or rounded else "contradicted"
 
 
-def _fact(context: ToolContext, first: Day, last: Day, unit: str) -> str:
-    value, name = _between(first, last, unit), message(f"date.unit.{unit}", context.language)
+def _fact(context: ToolContext, first: Day, last: Day, unit: Unit, inclusive: bool) -> str:
+    value = _between(first, last, unit, inclusive)
     if value is None:
-        unit, value = "days", Fraction(abs((last - first).days))
-        name = message(f"date.unit.{unit}", context.language)
+        unit, value = "days", Fraction(abs((last - first).days) + inclusive)
+    name = message(f"date.unit.{unit}", context.language)
     if context.language == "en" and value == 1:
         name = name.rstrip("s")
     return message(
@@ -141,34 +203,19 @@ def _fact(context: ToolContext, first: Day, last: Day, unit: str) -> str:
     )
 
 
-def _between(first: Day, last: Day, unit: str) -> Fraction | None:
+def _between(first: Day, last: Day, unit: Unit, inclusive: bool) -> Fraction | None:
     """Return the difference in days, weeks or months (None where it is no whole number of months)."""
     first, last = sorted((first, last))
-    days = Fraction((last - first).days)
+    days = Fraction((last - first).days + inclusive)
     if unit == "days":
         return days
     if unit == "weeks":
         return days / 7
+    if inclusive:
+        return None
     months = 12 * (last.year - first.year) + last.month - first.month
     length = calendar.monthrange(last.year, last.month)[1]
     return Fraction(months) if last.day == min(first.day, length) else None
-
-
-def _dates(context: ToolContext, own: list[FoundDate], start: str | None, end: str | None) -> tuple[Day, Day]:
-    asked = [item.value for item in find_dates(context.question)]
-    read = [item.value for item in own]
-    for day in asked if len(read) < 2 else ():
-        if day not in read or len(asked) + len(read) < 3:
-            read.append(day)
-    known = [day for day in read if day is not None]
-    if len(read) != len(known) and not (start and end):
-        raise ToolError(message("date.no_dates", context.language))
-    first = _given(context, start) if start else (known[0] if known else None)
-    rest = [day for day in known if day != first] or known[1:]
-    last = _given(context, end) if end else (rest[-1] if rest else None)
-    if first is None or last is None:
-        raise ToolError(message("date.no_dates", context.language))
-    return first, last
 
 
 def _given(context: ToolContext, text: str) -> Day:

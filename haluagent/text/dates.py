@@ -24,10 +24,11 @@ _HAN_DAY = r"[0-9]{1,2}|[一二三四五六七八九十廿卅]{1,3}"
 _IN_FIGURES = (
     re.compile(
         rf"(?P<year>[0-9]{{4}}|[〇零○一二三四五六七八九]{{4}})\s*年\s*"
-        rf"(?P<month>{_HAN_DAY})\s*月\s*(?P<day>{_HAN_DAY})\s*[日号]?"
+        rf"(?P<month>{_HAN_DAY})\s*月\s*(?P<day>{_HAN_DAY})(?:\s*[日号]|(?![^\W_]))"
     ),
+    # A time may follow (2020-03-01T10:00), but nothing that makes it a version, a number of a part or a quotient.
     re.compile(
-        r"(?<![\d.])(?P<year>[0-9]{4})\s?(?P<mark>[-./])\s?(?P<month>[0-9]{1,2})\s?(?P=mark)\s?(?P<day>[0-9]{1,2})(?!\d)"
+        r"(?<![A-Za-z0-9_.-])(?P<year>[0-9]{4})(?P<mark>[-./])(?P<month>[0-9]{1,2})(?P=mark)(?P<day>[0-9]{1,2})(?![-./]?\d|[A-SU-Za-z_])"
     ),
 )
 _COMPACT = re.compile(r"(?<!\d)(?P<year>(?:19|20)\d{2})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])(?!\d)")
