@@ -2,6 +2,7 @@
 
 import asyncio
 import calendar
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date as Day
 from datetime import timedelta
@@ -18,6 +19,7 @@ from haluagent.text.date_claims import (
     distance_asked,
     distance_claims,
     impossible_days,
+    names_a_length,
     weekday_claims,
 )
 from haluagent.text.dates import FoundDate, find_dates, weekday_name
@@ -29,8 +31,10 @@ from haluagent.tooling.tool import Demo
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 CONFIDENCE = 0.98
+STEPS = 8
+GREGORIAN_IN_ENGLAND = Day(1753, 1, 1)
 GREGORIAN_EVERYWHERE = Day(1923, 3, 1)
-"""Before this day a weekday may be that of a Julian date: Greece was the last to change."""
+"""Before this day a date may be a Julian one: Greece was the last to change."""
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
@@ -100,7 +104,9 @@ def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str
     findings = _findings(context, sentence, named)
     if not findings:
         find_dates(sentence.text)  # says which date can be read in two ways
-        raise ToolError(message("date.no_dates" if _may_name(context, sentence) else "date.no_claim", context.language))
+        if _may_name(context, sentence):
+            raise ToolError(message("date.no_dates", context.language))
+        raise ToolError(message("date.no_claim", context.language))
     labels = {finding.label for finding in findings}
     label: Label | None = "supported" if labels == {"supported"} else None
     told = findings
@@ -111,9 +117,24 @@ def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str
         Evidence(source="date", text=item.text, span=(item.stated[0] + offset, item.stated[1] + offset))
         for item in told
     )
-    left = open_parts(sentence, [item.checked for item in findings], context.question) if label == "supported" else ()
+    checked = [item.checked for item in findings]
+    left = open_parts(sentence, checked, units=False) if label == "supported" else ()
+    left = tuple(_without(left, checked, sentence))
     text = "; ".join(dict.fromkeys(item.text for item in told))
     return ToolResult(observation=text, label=label, confidence=CONFIDENCE, evidence=evidence, open=left)
+
+
+def _without(spans: Iterable[Span], checked: Sequence[Span], sentence: Sentence) -> Iterator[Span]:
+    """Yield the parts of spans of the response that hold words and lie outside of what was checked in the sentence."""
+    for start, end in spans:
+        offset = sentence.span[0]
+        for first, last in (*sorted(checked), (end, end)):
+            stop = min(first + offset, end)
+            part = sentence.text[max(0, start - offset) : max(0, stop - offset)]
+            if any(character.isalnum() for character in part):
+                begin = start + len(part) - len(part.lstrip())
+                yield begin, begin + len(part.strip())
+            start = max(start, last + offset)
 
 
 def _findings(context: ToolContext, sentence: Sentence, named: Between | None) -> list[_Finding]:
@@ -126,10 +147,21 @@ def _findings(context: ToolContext, sentence: Sentence, named: Between | None) -
     alone = sentence.index == 1
     findings += [_weekday(context, text, claim) for claim in weekday_claims(text, question, answers=alone)]
     asked = named or distance_asked(question)
-    ending = asked is not None and sentence.index in (1, len(context.sentences))  # between them are steps
-    for claim in distance_claims(text, question, asked=asked, answers=ending):
-        findings.append(_distance(context, text, claim, asked))
-    return findings
+    ending = asked is not None and _is_the_answer(context, sentence)
+    claims = distance_claims(text, question, asked=asked, answers=ending, alone=len(context.sentences) == 1)
+    distances = [_distance(context, text, claim, asked) for claim in claims]
+    if len(distances) > 1 and any(finding.label != "supported" for finding in distances):
+        return findings  # one of them may be about something else: seven weeks are 49 days
+    return findings + distances
+
+
+def _is_the_answer(context: ToolContext, sentence: Sentence) -> bool:
+    """Return whether a bare length of time in that sentence is the answer, and no step to it: in the last sentence, or in
+    the first where no other of a few names one."""
+    others = context.sentences[1:]
+    if sentence.index == len(context.sentences):
+        return True
+    return sentence.index == 1 and len(others) < STEPS and not any(names_a_length(other.text) for other in others)
 
 
 def _may_name(context: ToolContext, sentence: Sentence) -> bool:
@@ -148,15 +180,18 @@ def _weekday(context: ToolContext, sentence: str, claim: WeekdayClaim) -> _Findi
     label: Label | None = "supported"
     if day.weekday() != claim.weekday:
         text = message("date.says", language, fact=text, stated=sentence[slice(*claim.stated)])
-        julian = day < GREGORIAN_EVERYWHERE and (day + timedelta(_behind(day))).weekday() == claim.weekday
-        label = None if julian else "contradicted"
+        label = None if _may_be_julian(day, claim.weekday) else "contradicted"
     return _Finding(label, text, claim.span, claim.stated)
 
 
-def _behind(day: Day) -> int:
-    """Return how many days the Julian calendar is behind at that date, read as a Julian one."""
+def _may_be_julian(day: Day, weekday: int) -> bool:
+    """Return whether a date may be one of the Julian calendar, in which it is on that weekday.
+
+    Before 1753 even the year may begin in March. Read as a Julian one, the date is `behind` days later.
+    """
     year = day.year - (day.month < 3)
-    return year // 100 - year // 400 - 2
+    behind = year // 100 - year // 400 - 2
+    return day < GREGORIAN_IN_ENGLAND or (day < GREGORIAN_EVERYWHERE and (day + timedelta(behind)).weekday() == weekday)
 
 
 def _distance(context: ToolContext, sentence: str, claim: DistanceClaim, asked: Between | None) -> _Finding:

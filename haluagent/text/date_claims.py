@@ -6,8 +6,9 @@ what stands around these signs has to be words that add nothing: anything left o
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 from haluagent.text.dates import find_dates, find_days, find_weekdays
@@ -20,6 +21,8 @@ Unit = Literal["days", "weeks", "months"]
 _DATE, _LENGTH, _WEEKDAY = "\ue000", "\ue001", "\ue002"  # as many of them as the text has characters
 _D, _N, _W = (rf"{sign}+" for sign in (_DATE, _LENGTH, _WEEKDAY))
 FIRST_GREGORIAN = date(1582, 10, 15)
+MAX_LENGTH = 1000
+"""Characters. What is said plainly is short."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ _UNIT = r"天|日(?!期)|周(?![年岁])|星期|礼拜|个月|年|(?:days?|weeks
 _PART = rf"(?:{_NUMBER})[\s-]{{0,2}}(?:个(?!月)|(?:full|whole|calendar)\s)?\s?(?:{_UNIT})"
 _ONE = re.compile(rf"(?P<number>{_NUMBER})\D*?(?P<unit>{_UNIT})", re.IGNORECASE)
 _AMOUNT = re.compile(
-    rf"(?<![A-Za-z0-9.,/:第这那每前后-])(?<!\bthe\s)(?<!\bthese\s)(?<!\bthose\s)(?<!\bboth\s)"
+    rf"(?<![A-Za-z0-9./第这那每前后-])(?<![0-9][,:])(?<!\bthe\s)(?<!\bthese\s)(?<!\bthose\s)(?<!\bboth\s)"
     rf"{_PART}(?:\s?(?:,\sand|,|and|又|零|加)?\s?{_PART}){{0,2}}(?![A-Za-z0-9])(?!\s(?:old|ago)\b)",
     re.IGNORECASE,
 )
@@ -165,7 +168,8 @@ def _amounts(text: str) -> Iterator[_Amount]:
             for number, unit in parts:
                 value = None if number is None or value is None else value + number * _IN[unit][0]
         named: Unit | None = next((one for one in ("days", "weeks", "months") if one == base), None)
-        if value is not None and named:
+        years = re.fullmatch(r"[0-9〇零一二三四五六七八九]{4}年", match[0])  # 2020年
+        if value is not None and named and not years:
             yield _Amount(value * factor, named, match.span())
 
 
@@ -183,9 +187,9 @@ def _read(text: str) -> int | None:
 # --- Weekdays ---------------------------------------------------------------------------------------------------------
 
 _UNSURE = re.compile(
-    r"\b(?:not|never|no|nor|neither|without|wrong|wrongly|false|falsely|incorrect|mistaken|mistakenly|instead|rather|if|unless|"
+    r"\b(?:not|never|no|nor|neither|without|nobody|none|nothing|hardly|wrong|wrongly|false|falsely|incorrect|mistaken|mistakenly|instead|rather|if|unless|"
     r"whether|suppose|would|could|might|may have|maybe|perhaps|claimed|example|e\.g|such as|lunar|julian|old style|o\.s|hebrew|"
-    r"islamic)\b|n't\b|不|没|未|非|错|误|假如|如果|假设|若|要是|例如|比如|可能|也许|[农阴旧佛回藏]历|农曆|陰曆|儒略|夏历",
+    r"islamic)\b|n't\b|不|没|未|无|非|错|误|假如|如果|假设|若|要是|例如|比如|可能|也许|[农阴旧佛回藏]历|农曆|陰曆|儒略|夏历",
     re.IGNORECASE,
 )
 _UNSURE_ASKED = re.compile(
@@ -196,18 +200,26 @@ _SUBJECT = (
     r"(?<=因为)|(?<=所以)|(?<=那么)|(?<=因此)|(?<=日期))\s*"
 )
 _ENDS = r"(?=\s*(?:$|[,.;!?)。]|and\b|but\b))"
-_WEEKDAY_SAID = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<!\bto\s)(?<!\bor\s)(?<!\band\s)(?<![-/]){_W}(?:,?\s{{1,2}}(?:the\s)?|\s?\(){_D}(?!\s{{0,2}}(?:-|to\b|and\b|until\b))",
-        rf"{_D}\s?\((?:a\s)?{_W}\)",
-        rf"{_SUBJECT}{_D}(?:\s(?:is|was|fell|falls|will\sbe|will\sfall|lands|landed)\s(?:on\s)?(?:a\s)?){_W}{_ENDS}",
-        rf"{_D},\s?which\s(?:is|was|fell\son|falls\son)\s(?:a\s)?{_W}{_ENDS}",
-        rf"(?:^|(?<=\bon))\s*{_D},\s(?:a\s)?{_W}{_ENDS}",
-        rf"{_D}\s?[,]?\s?{_W}(?=[\s,。.;)]|$)|{_D}{_W}(?![、和及至到-])",
-        rf"{_SUBJECT}{_D}(?:那一?天|当天|这一?天|当日)?,?(?:是|为|正是|恰好是|正好是|刚好是|正值|恰逢|适逢)(?:一个)?{_W}(?![的、和及至到-])",
-    )
-]
+
+
+def _patterns(*patterns: str) -> list[re.Pattern[str]]:
+    return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+
+
+# The surest first: what one has read, the next cannot read in another way.
+_SAID_IN_ENGLISH = _patterns(
+    rf"{_SUBJECT}(?:the\s)?{_D}(?:\s(?:is|was|fell|falls|will\sbe|will\sfall|lands|landed)\s(?:on\s)?(?:a\s)?){_W}{_ENDS}",
+    rf"{_D},\s?which\s(?:is|was|fell\son|falls\son)\s(?:a\s)?{_W}{_ENDS}",
+    rf"{_D}\s?\((?:a\s)?{_W}\)",
+    rf"(?:^|(?<=\bon))\s*{_D},\s(?:a\s)?{_W}{_ENDS}",
+    rf"(?<!{_WEEKDAY}\sto\s)(?<!{_WEEKDAY}\sor\s)(?<!{_WEEKDAY}\sand\s)(?<![-/]){_W}(?:,?\s{{1,2}}(?:the\s)?|\s?\(){_D}",
+)
+_SAID_IN_CHINESE = _patterns(
+    rf"{_SUBJECT}{_D}(?:那一?天|当天|这一?天|当日)?,?(?:是|为|正是|恰好是|正好是|刚好是|正值|恰逢|适逢)(?:一个)?{_W}(?![的、和及至到-])",
+    rf"{_D}\s?\({_W}\)",
+    rf"{_D}\s?[,]?\s?{_W}(?=[\s,。.;)]|$)|{_D}{_W}(?![、和及至到-])",
+    rf"(?<![至到和及、或-]){_W}\s?(?:,|\()?{_D}",
+)
 _ASKS_WEEKDAY = re.compile(
     rf"^\W*(?:(?:on\s)?(?:what|which)\s(?:day\sof\sthe\sweek|weekday|day)\s(?:is|was|will|did|does|on)\s(?:it\s(?:on\s)?)?{_D}"
     rf"\s?(?:be|fall\son|fall|on)?|(?:请问)?{_D}(?:那一?天|当天|这一?天|当日)?(?:应该)?(?:是|为)?(?:星期|周|礼拜)几呢?)\W*$",
@@ -226,19 +238,22 @@ def weekday_claims(sentence: str, question: str, *, answers: bool) -> list[Weekd
     `answers`: it may answer with nothing but a weekday where the question asks for that of its one date. Raises ToolError
     for a date that can be read in two ways.
     """
+    if len(sentence) > MAX_LENGTH:
+        return []
     marked = _mark(sentence, amounts=False)
     if not marked.weekdays or "?" in marked.text or _UNSURE.search(marked.text) or _UNSURE_ASKED.search(question):
         return []
     found: dict[Span, WeekdayClaim] = {}
-    for pattern in _WEEKDAY_SAID:
+    for pattern in _SAID_IN_ENGLISH if sentence[next(iter(marked.weekdays))[0]].isascii() else _SAID_IN_CHINESE:
         for match in pattern.finditer(marked.text):
             start = match.start() + len(match[0]) - len(match[0].lstrip())
             inside = (start, match.end())
             days = [(span, day) for span, day in marked.dates.items() if _within(span, inside)]
             names = [(span, day) for span, day in marked.weekdays.items() if _within(span, inside)]
-            if len(days) == len(names) == 1 and names[0][0] not in found:
+            taken = any(claim.span[0] < inside[1] and inside[0] < claim.span[1] for claim in found.values())
+            if len(days) == len(names) == 1 and not taken:
                 found[names[0][0]] = WeekdayClaim(days[0][1], names[0][1], inside, names[0][0])
-    if not found and answers and not marked.dates and _PLAIN_WEEKDAY.match(marked.text):
+    if not found and answers and len(question) <= MAX_LENGTH and not marked.dates and _PLAIN_WEEKDAY.match(marked.text):
         asked = _mark(question, amounts=False)
         if len(asked.dates) == 1 and _ASKS_WEEKDAY.match(asked.text):
             ((stated, weekday),) = marked.weekdays.items()
@@ -261,15 +276,15 @@ _BOTH_DAYS = re.compile(
 )
 _SPECIAL = re.compile(
     r"\b(?:working|business|weekdays?|school|trading|inclusive|inclusively|includ\w+|exclu\w+|count\w*|both|weekends?|holidays?)\b|"
-    r"工作日|交易日|上班|上学|首尾|两头|[包含括]|算|计入|不计|节假日|周末|休息|[农阴旧]历",
+    r"工作日|交易日|上班|上学|首尾|两头|[包含括]|(?<!计)算|计入|不计|节假日|周末|休息|[农阴旧]历",
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
-    r"\b(?:there|are|is|were|was|it|it's|its|that|that's|this|these|those|the|a|an|in|of|exactly|exact|precisely|total|"
-    r"altogether|all|from|to|and|until|till|between|since|apart|days?|weeks?|months?|number|length|difference|interval|period|"
+    r"\b(?:there|are|is|were|was|it's|its|it|that's|that|this|these|those|the|a|an|in|of|exactly|exact|precisely|total|"
+    r"altogether|all|from|to|and|until|till|between|since|apart|days|weeks|months|number|length|difference|interval|period|"
     r"time|span|gap|distance|answer|final|correct|so|therefore|thus|hence|result|equals?|makes?|have|has|passed|pass|elapsed|"
     r"elapse|two|dates?|each|other|or|i\.e|which|means?|we|get|calendar|for|comes|amounts|separated?|by|them|lies?|long|how|many|"
-    r"as of|today|left|remaining|remain|what|calculate|compute|find|please|tell|me|do|does|did|can|you|full|whole|first|second|"
+    r"as of|today|left|remaining|remain|what|calculate|compute|find|please|tell|me|do|does|did|can|you|full|whole|"
     r"start|end|starting|ending)\b|"
     r"一共|总共|共计|总计|合计|共|有|是|为|相差|相隔|间隔|相距|距离?|离|差|隔|之间|中间|期间|之|经过|过|了|从|自|由|到|至|止|起|开始|和|与|"
     r"跟|同|所以|因此|故|那么|答案|答|它们|两者|二者|两个日期|这两个日期|两个日子|这两天|这段时间|这段|时间|天数|正好|恰好|刚好|即|也就是|就是|"
@@ -293,8 +308,11 @@ _SHIFTED = re.compile(
 _CLAUSE = re.compile(r"[^;；。]+")
 
 
+@lru_cache(maxsize=64)  # asked again for every sentence of a response
 def distance_asked(question: str) -> Between | None:
     """Return the two dates whose distance the question asks for, and asks for nothing else."""
+    if len(question) > MAX_LENGTH:
+        return None
     inclusive = bool(_BOTH_DAYS.search(question))
     text = _BOTH_DAYS.sub(lambda match: " " * len(match[0]), question)
     marked = _mark(text)
@@ -312,22 +330,41 @@ def asks_no_plain_distance(question: str) -> bool:
     return bool(_SPECIAL.search(_BOTH_DAYS.sub(" ", question)))
 
 
-def distance_claims(sentence: str, question: str, *, asked: Between | None, answers: bool) -> list[DistanceClaim]:
+_COUNTED = re.compile(
+    rf"(?:number of (?P<unit>days|weeks|months)\b|天数)[^0-9]*?(?:\b(?:is|was|equals)\s|[=:是为])\s?(?P<number>{_NUMBER})(?=[\s.。]*$)",
+    re.IGNORECASE,
+)
+
+
+def names_a_length(text: str) -> bool:
+    """Return whether a text names a length of time."""
+    return _AMOUNT.search(text) is not None
+
+
+def distance_claims(
+    sentence: str, question: str, *, asked: Between | None, answers: bool, alone: bool = False
+) -> list[DistanceClaim]:
     """Return the distances between two dates that the sentence states.
 
-    `answers`: it may answer `asked` with nothing but a length of time. Raises ToolError for a date that can be read in two
-    ways.
+    `answers`: it may answer `asked` with nothing but a length of time, and where it stands `alone` with a number. Raises
+    ToolError for a date that can be read in two ways.
     """
+    if len(sentence) > MAX_LENGTH:
+        return []
     inclusive = bool(_BOTH_DAYS.search(sentence)) or bool(_BOTH_DAYS.search(question))
     text = _BOTH_DAYS.sub(lambda match: " " * len(match[0]), sentence)
     marked = _mark(text, (asked.start, asked.end) if asked else ())
+    if not marked.amounts and (match := _COUNTED.search(marked.text)) and (value := _read(match["number"])) is not None:
+        unit: Unit = "weeks" if match["unit"] == "weeks" else "months" if match["unit"] == "months" else "days"
+        span = match.span("number")
+        marked = replace(marked, text=_sign(marked.text, [span], _LENGTH), amounts={span: _Amount(value, unit, span)})
     if "?" in marked.text or _SPECIAL.search(marked.text) or asks_no_plain_distance(question):
         return []
     inner = bool(_INNER.search(sentence))
     whole = (0, len(sentence))
     days = [day for _, day in sorted(marked.dates.items())]
     amounts = list(marked.amounts.values())
-    if answers and asked and asked.unit and (number := _bare_number(text)):
+    if answers and alone and asked and asked.unit and (number := _bare_number(text)):
         return [_distance(None, None, _Amount(number[0], asked.unit, number[1]), whole, inclusive, inner)]
     if answers and not days and _adds_nothing(marked.text):
         return [_distance(None, None, one, whole, inclusive, inner) for one in amounts]
@@ -362,7 +399,7 @@ def _distance(
 
 def _adds_nothing(text: str) -> bool:
     """Return whether a marked text has nothing but signs and words that add nothing to them."""
-    return re.fullmatch(rf"[\s,.:;!?()=→{_DATE}{_LENGTH}-]*", _FILLERS.sub(" ", text)) is not None
+    return re.fullmatch(rf"[\s,.:;!?()=→。、{_DATE}{_LENGTH}-]*", _FILLERS.sub(" ", text)) is not None
 
 
 def _bare_number(text: str) -> tuple[int, Span] | None:
@@ -385,6 +422,8 @@ _BEFORE_DAY = re.compile(
 
 def impossible_days(sentence: str, question: str) -> list[Span]:
     """Return the places of days that the calendar has not (February 30) where the sentence says that something was then."""
+    if len(sentence) > MAX_LENGTH:
+        return []
     plain = prepared(sentence).replace("*", " ")
     if "?" in plain or _UNSURE.search(plain) or _NO_FACT.search(plain) or _UNSURE_ASKED.search(question):
         return []

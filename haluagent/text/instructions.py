@@ -93,12 +93,13 @@ _ABOUT_IT = (
     r"total|of text)\b"
 )
 _FOLLOWS = _english(rf"\s*(?:$|[,:)\]]|{_ABOUT_IT})")
-_ON = _english(r"\s*(?:about|on|regarding|concerning|describing|explaining|summari[sz]ing)\b")
+_ON = _english(rf"\s*(?:about|on|regarding|concerning|describing|explaining|summari[sz]ing)\b|\s+to\s+{_TELL}\b")
 _ENDS = _english(r"\s*(?:long|in length|in total|total)?\s*(?:,?\s*please)?[\s)\]:*]*$")
 _SHARED_OUT = _english(r"\b(?:each|every|per|apiece|respectively|both)\b")
 _OTHER_OWNER = _english(  # of several, of something that is said or told, of code
     r"\b(?:these|those|\d+|two|three|four|five|six|seven|eight|nine|ten|several|some|many|all|following)\s+"
     r"(?:[a-z-]+\s+)?[a-z-]*[^\Ws]s\b|\bquestions\b|\b(?:say|says|said|tell|tells|told|speak|spoke|wrote|written|writing|write|typed?)\b|"
+    rf"\b(?:of|about|on)\s+an?\s+{_KIND}(?:{_TEXT}|book|novel|song)\b|"
     r"\b(?:function|program|script|regex|code|password|string|query|list|table|file|class|method)\b"
 )
 _WITH_CHARACTERS = _english(r"\b(?:with|use|using)\s*$")
@@ -109,6 +110,7 @@ _NOTHING = _english(rf"^\s*{_OPENING}$")
 _IN_FRONT = _english(rf"^\s*{_OPENING}{_IN}\s*$")
 _THEN_TASK = _english(rf"\s*[,:]?\s*{_OPENING}(?:{_WRITE}|{_TELL}|{_QUESTION})")
 _MANNER = _english(rf"{_START}(?:{_WRITE}|{_TELL})\b(?P<middle>[^:]*?)\s*\b{_IN}\s*$")
+_MANNER_WITH = _english(rf"{_START}(?:{_WRITE}|{_TELL})\b(?P<middle>[^:]*?)\s*\bwith\s*$")
 _ANSWERED = _english(rf"{_START}(?:answer|reply|respond)\s+(?:me\s+|the question\s+)?with\s*$")
 _ASKED = _english(rf"^\s*{_OPENING}{_QUESTION}(?P<middle>[^:]*?)(?:,\s*)?\b{_IN}\s*$")
 _OBJECT = _english(rf"{_START}(?:{_WRITE}|use)\s*$")
@@ -158,6 +160,7 @@ def _asks_english(request: Request) -> bool:
         return ends or bool(_THEN_TASK.match(right))
     for pattern, fits in (
         (_MANNER, follows),
+        (_MANNER_WITH, ends and request.bounded and request.unit == "words"),
         (_ANSWERED, follows),
         (_ASKED, ends and (request.bounded or left.rstrip().endswith(", in"))),
         (_OBJECT, (ends or bool(_ON.match(right))) and request.unit == "words"),

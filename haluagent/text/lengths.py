@@ -118,6 +118,11 @@ _AFTER: dict[Language, dict[Bound, str]] = {
     },
     "zh": {"at most": r"以内|之内|内|以下|为限", "at least": r"以上", "about": r"左右|上下", "exactly": r"整"},
 }
+# A bound may hold the verb or the preposition that leads to the length: don't write more than, within, 不要用超过.
+_LEAD: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(r"(?:do not|don't|never)\s+(write|use)\b|within\b", re.IGNORECASE),
+    "zh": re.compile(r"[^\d]{0,6}?(用)"),
+}
 _JOINED: dict[Language, re.Pattern[str]] = {
     "en": re.compile(r"\s*(?:,|;|and|but|, (?:and|but))\s*", re.IGNORECASE),
     "zh": re.compile(r"\s*(?:[,;、]|[,;、]?(?:且|并且|而且|而|又|但|同时|和|并|也|到)也?)?\s*"),
@@ -143,7 +148,7 @@ _LENGTHS: dict[Language, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "zh": re.compile(
-        rf"(?:(?P<before>{_choice(_BEFORE['zh'])})(?:为|在|是)?\s{{0,3}}|(?<![几数多好]))(?<![0-9第.])"
+        rf"(?:(?P<before>{_choice(_BEFORE['zh'])})(?:为|在|是|写|用)?\s{{0,3}}|(?<![几数多好]))(?<![0-9第.])"
         rf"(?P<low>{_DIGITS}|{HAN_NUMBER})(?:个?(?:字|汉字)?\s{{0,3}}(?P<to>-|~|到|至)\s{{0,3}}"
         rf"(?P<high>{_DIGITS}|{HAN_NUMBER}))?\s{{0,3}}(?P<counted>个?)\s{{0,3}}"
         rf"(?P<unit>{_choice(_UNITS['zh'], keys=True)})?\s{{0,3}}(?P<after>{_choice(_AFTER['zh'])})?"
@@ -210,9 +215,10 @@ def _requests(question: str) -> list[_Length]:
                 return []
             for group in groups:
                 first, last = group[0], group[-1]
+                lead = _LEAD[language].match(sentence, *first.span)
                 request = instructions.Request(
                     before=before,
-                    left=sentence[: first.span[0]],
+                    left=sentence[: first.span[0]] + (f" {lead[1] or 'in'}" if lead else ""),
                     right=sentence[last.span[1] :],
                     bounded=first.bound is not None or first.high is not None,
                     unit=last.unit or "words",

@@ -22,20 +22,27 @@ _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
 
 
 def open_parts(
-    sentence: Sentence, checked: Collection[Span], given: str = "", known: Collection[Fraction] = ()
+    sentence: Sentence,
+    checked: Collection[Span],
+    given: str = "",
+    known: Collection[Fraction] = (),
+    *,
+    units: bool = True,
 ) -> tuple[Span, ...]:
     """Return the parts of a sentence, as spans into the response, that claim something outside of the checked spans.
 
     `checked` are spans into the sentence's text. A part claims something where words of its own remain: no function
     words, no words of calculation, no unit behind what was checked. Where the sentence only works out what a problem
     asks for, `given` is that problem, and `known` are the values that it gives or that were worked out: two of three
-    words that are also the problem's, without another name, claim nothing new.
+    words that are also the problem's, without another name, claim nothing new. `units` is False where what was checked
+    has no unit, as a weekday has none.
     """
     rest = sentence.text
     for start, end in checked:
         rest = rest[:start] + _CHECKED * (end - start) + rest[end:]
     rest = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), rest)
-    rest = _UNIT.sub(lambda unit: _CHECKED * len(unit[0]), rest)
+    if units:
+        rest = _UNIT.sub(lambda unit: _CHECKED * len(unit[0]), rest)
     offset = sentence.span[0]
     return tuple(
         (start + offset, end + offset) for start, end in _clauses(rest) if _claims(rest[start:end], given, known)

@@ -81,9 +81,9 @@ def test_the_days_between_two_dates(response: str, label: str, observation: str)
     assert (result.label, result.observation, result.confidence) == (label, observation, 0.98)
 
 
-def test_the_inclusive_count_is_wrong_but_explained() -> None:
+def test_the_inclusive_count_is_no_error_and_explained() -> None:
     result = call(FEBRUARY, "There are 30 days.")
-    assert result.label == "contradicted" and "counts both the first and the last day" in result.observation
+    assert result.label is None and "counts both the first and the last day" in result.observation
     assert result.evidence[0].span == (10, 17)
 
 
@@ -112,7 +112,7 @@ def test_arguments() -> None:
 def test_missing_parts_are_errors() -> None:
     with pytest.raises(ToolError, match="two dates"):
         call("How long?", "5 days")
-    with pytest.raises(ToolError, match="states no number of days"):
+    with pytest.raises(ToolError, match="states no distance"):
         call(FEBRUARY, "Many.")
 
 
@@ -122,10 +122,10 @@ def test_the_demos_are_what_the_tool_answers(demo: Any) -> None:
 
 
 def test_when_it_is_offered() -> None:
-    two = context_of(FEBRUARY, "29 days", sentences=2)
-    assert [date.when(two, two.sentence(index)) for index in (0, 1)] == [False, True]
+    two = context_of(FEBRUARY, "29 days", sentences=2)  # the first may be a step to the second
+    assert [date.when(two, two.sentence(index)) for index in (0, 1, 2)] == [False, False, True]
     one = context_of(FEBRUARY, "29 days")
-    assert not date.when(one, one.sentence(0))
+    assert [date.when(one, one.sentence(index)) for index in (0, 1)] == [False, True]
     for question, response in (
         ("Who was born on 2020-01-01?", "Ann, 5 days old"),
         ("Hi", "5 days"),
@@ -144,7 +144,8 @@ def test_agrees_with_the_calendar(start: Day, length: int, error: int) -> None:
     question = f"从{start.year}年{start.month}月{start.day}日到{end:%Y-%m-%d}有多少天？"
     if length + error > 0:
         result = call(question, f"共{length + error}天。", "zh")
-        assert result.label == ("supported" if error == 0 else "contradicted")
+        labels = {0: "supported", 1: None}  # one more: both days are counted
+        assert result.label == labels.get(error, "contradicted")
 
 
 @given(st.text() | st.text("0123456789年月日-/. 天星期一二March ", max_size=50), st.text(max_size=20))
@@ -153,4 +154,4 @@ def test_any_text_gives_a_label_or_an_error(response: str, start: str) -> None:
     date.when(context, context.sentence(1))
     for argument in (None, start):
         with contextlib.suppress(ToolError, FormatError):
-            assert call(FEBRUARY, response, start=argument).label in ("supported", "contradicted")
+            assert call(FEBRUARY, response, start=argument).label in ("supported", "contradicted", None)
