@@ -15,7 +15,7 @@ from haluagent.text.date_claims import (
     DistanceClaim,
     Unit,
     WeekdayClaim,
-    asks_no_plain_distance,
+    chooses_dates,
     distance_asked,
     distance_claims,
     impossible_days,
@@ -99,7 +99,7 @@ class _Finding:
 
 def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str | None) -> ToolResult:
     named = None
-    if start and end:
+    if start and end and _may_name(context, sentence):
         named = Between(_given(context, start), _given(context, end), "days", False, False)
     findings = _findings(context, sentence, named)
     if not findings:
@@ -166,7 +166,7 @@ def _is_the_answer(context: ToolContext, sentence: Sentence) -> bool:
 
 def _may_name(context: ToolContext, sentence: Sentence) -> bool:
     """Return whether the sentence answers with a length of time, and the question has more dates to choose two from."""
-    if len(find_dates(context.question)) < 3 or asks_no_plain_distance(context.question):
+    if not chooses_dates(context.question):
         return False
     any_two = Between(Day.min, Day.max, "days", False, False)
     return any(

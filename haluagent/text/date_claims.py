@@ -296,6 +296,7 @@ _ASKS_DISTANCE = re.compile(
     r"(?P<diff>days|weeks|months)|how long|(?:多少|几)个?(?P<han>天|日|周|星期|月)|天数|相差多久|间隔多久",
     re.IGNORECASE,
 )
+_CHOOSES = re.compile(r"\b(?:last|first|latter|former|earliest|latest)\b|[最前后][早晚]?|两", re.IGNORECASE)
 _INNER = re.compile(r"中间|相隔|间隔|\bin between\b", re.IGNORECASE)
 _SHIFTED = re.compile(
     rf"^\W*(?:so,?\s|therefore,?\s|所以,?|因此,?)?(?:"
@@ -325,7 +326,15 @@ def distance_asked(question: str) -> Between | None:
     return Between(start, end, unit, inclusive, bool(_INNER.search(question)))
 
 
-def asks_no_plain_distance(question: str) -> bool:
+def chooses_dates(question: str) -> bool:
+    """Return whether the question asks in a sentence of its own for the distance between two of more than two dates."""
+    if len(question) > MAX_LENGTH or _counts_otherwise(question) or len(find_dates(question)) < 3:
+        return False
+    clauses = re.split(r"[.:;!?。：；！？]", question)
+    return any(_ASKS_DISTANCE.search(clause) and _adds_nothing(_CHOOSES.sub(" ", clause)) for clause in clauses)
+
+
+def _counts_otherwise(question: str) -> bool:
     """Return whether a question counts days in a way of its own: working days, or with or without the last."""
     return bool(_SPECIAL.search(_BOTH_DAYS.sub(" ", question)))
 
@@ -358,7 +367,7 @@ def distance_claims(
         unit: Unit = "weeks" if match["unit"] == "weeks" else "months" if match["unit"] == "months" else "days"
         span = match.span("number")
         marked = replace(marked, text=_sign(marked.text, [span], _LENGTH), amounts={span: _Amount(value, unit, span)})
-    if "?" in marked.text or _SPECIAL.search(marked.text) or asks_no_plain_distance(question):
+    if "?" in marked.text or _SPECIAL.search(marked.text) or _counts_otherwise(question):
         return []
     inner = bool(_INNER.search(sentence))
     whole = (0, len(sentence))
