@@ -195,10 +195,12 @@ def _may_be_julian(day: Day, weekday: int) -> bool:
 
 
 def _distance(context: ToolContext, sentence: str, claim: DistanceClaim, asked: Between | None) -> _Finding:
-    first, last = claim.start or (asked and asked.start), claim.end or (asked and asked.end)
-    if first is None or last is None:
+    own = Between(claim.start, claim.end, claim.unit, False, False) if claim.start and claim.end else None
+    between = own or asked
+    if between is None:
         raise ToolError(message("date.no_dates", context.language))
-    turned = claim.start is not None and first > last
+    first, last = between.start, between.end
+    turned = own is not None and first > last
     inclusive = claim.inclusive or (asked is not None and asked.inclusive)
     inner = claim.inner or (asked is not None and asked.inner)
     text = _fact(context, first, last, claim.unit, inclusive)

@@ -257,7 +257,8 @@ def weekday_claims(sentence: str, question: str, *, answers: bool) -> list[Weekd
         asked = _mark(question, amounts=False)
         if len(asked.dates) == 1 and _ASKS_WEEKDAY.match(asked.text):
             ((stated, weekday),) = marked.weekdays.items()
-            found[stated] = WeekdayClaim(*asked.dates.values(), weekday, (0, len(sentence)), stated)
+            (day,) = asked.dates.values()
+            found[stated] = WeekdayClaim(day, weekday, (0, len(sentence)), stated)
     return [claim for claim in found.values() if claim.day >= FIRST_GREGORIAN]
 
 

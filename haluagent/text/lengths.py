@@ -227,8 +227,7 @@ def _requests(question: str) -> list[_Length]:
                 )
                 if instructions.asks(request, language):
                     found += [
-                        replace(one, unit=request.unit, span=(one.span[0] + start, one.span[1] + start))
-                        for one in group
+                        replace(one, unit=last.unit, span=(one.span[0] + start, one.span[1] + start)) for one in group
                     ]
             before = sentence
     return found

@@ -29,7 +29,7 @@ RIGHT, WRONG = "It is 1 + 1 = 2.", "It is 1 + 1 = 3."
 
 def judged(number: int) -> dict[str, Any]:
     answer = "海水很蓝。" if number % 2 else "海很蓝。"
-    return {"question_id": number, "question": "请用5字描述大海。", "answer": answer, "judge": 1 - number % 2}
+    return {"question_id": number, "question": "请用正好5字描述大海。", "answer": answer, "judge": 1 - number % 2}
 
 
 def math(number: int) -> dict[str, Any]:
