@@ -67,7 +67,12 @@ def agent(scripted: Callable[..., Any]) -> HaluAgent:
         sentence = scripted.checked(messages) if "Check" in messages[1]["content"] else "S1"
         return f"THOUGHT: a sum\nACTION: calculator(sentence={sentence})"
 
-    return HaluAgent(scripted(say), sandbox="none", search="none")
+    def choose(messages: Sequence[Message]) -> float:
+        return (
+            0.1 if "这个问题要的是哪一种回复" in messages[-1]["content"] else 0.9
+        )  # a piece of writing, of which the length decides
+
+    return HaluAgent(scripted(say, choose=choose), sandbox="none", search="none")
 
 
 def parts(*names: str, limit: int | None = None) -> list[DatasetPart]:
