@@ -13,6 +13,8 @@ from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, HaluAgentError, ModelError
 from haluagent.models.client import OpenAIModel
 from haluagent.models.discovery import discover
+from haluagent.text.failures import describe
+from haluagent.tooling.isolation import Raised, isolated
 from haluagent.types import Record, Usage
 
 
@@ -37,8 +39,8 @@ FAILURES = 10  # in a row: then the items are not the cause
 
 @dataclass
 class Job(Generic[R]):
-    """One thing to do. If `run` raises ModelError, it is tried once more; after a second error, the result is that of
-    `failed`."""
+    """One thing to do. If `run` raises ModelError, it is tried once more; after a second error, or any other one, the
+    result is that of `failed`."""
 
     run: Callable[[HaluAgent], Awaitable[R]]
     failed: Callable[[str], R]
@@ -69,7 +71,7 @@ async def work(
         async with asyncio.TaskGroup() as group:
             for agent in agents * in_flight:
                 group.create_task(state.serve(agent))
-    except* HaluAgentError as errors:
+    except* Exception as errors:
         raise errors.exceptions[0] from None
     finally:
         for agent in agents:
@@ -145,25 +147,27 @@ class _SharedState(Generic[R]):
 
     async def _result(self, job: Job[R], agent: HaluAgent) -> R | None:
         """Run a job and return its result; None if it is to be tried again."""
-        try:
-            result = await job.run(agent)
+        outcome = await isolated(lambda: job.run(agent))
+        if not isinstance(outcome, Raised):
             self._failures = 0
-            return result
-        except ConfigError as error:  # of this item: an empty text, a language that is not supported
+            return outcome
+        error = outcome.error
+        if isinstance(error, ConfigError):  # of this item: an empty text, a language that is not supported
             return job.failed(str(error))
-        except ModelError as error:
-            self.last_error = str(error)
-            if not await asyncio.to_thread(answers, agent):
-                self._gone.add(agent)
-            elif job.tried:
-                self._failures += 1
-                if self._failures >= FAILURES:
-                    raise ModelError(f"{FAILURES} items failed one after another, the last with: {error}") from error
-                return job.failed(str(error))
-            else:
-                job.tried = True
-            self.again.append(job)
-            return None
+        if not isinstance(error, ModelError):
+            return job.failed(f"unexpected {describe(error)}")
+        self.last_error = str(error)
+        if not await asyncio.to_thread(answers, agent):
+            self._gone.add(agent)
+        elif job.tried:
+            self._failures += 1
+            if self._failures >= FAILURES:
+                raise ModelError(f"{FAILURES} items failed one after another, the last with: {error}") from error
+            return job.failed(str(error))
+        else:
+            job.tried = True
+        self.again.append(job)
+        return None
 
 
 def answers(agent: HaluAgent) -> bool:

@@ -248,4 +248,8 @@ def _has_text(choice: Any) -> bool:
 def _top_tokens(choice: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the most probable first tokens, or an empty list if the server left them out or sent something else."""
     first = next(iter(list_in(object_in(choice, "logprobs"), "content")), None)
-    return [entry for entry in list_in(first, "top_logprobs") if isinstance(entry, dict)] if isinstance(first, dict) else []
+    return (
+        [entry for entry in list_in(first, "top_logprobs") if isinstance(entry, dict)]
+        if isinstance(first, dict)
+        else []
+    )
