@@ -14,7 +14,7 @@ from haluagent.errors import ConfigError, HaluAgentError, ModelError
 from haluagent.models.client import OpenAIModel
 from haluagent.models.discovery import discover
 from haluagent.text.failures import describe
-from haluagent.tooling.isolation import Raised, isolated
+from haluagent.tooling.isolation import is_ctrl_c
 from haluagent.types import Record, Usage
 
 
@@ -147,27 +147,33 @@ class _SharedState(Generic[R]):
 
     async def _result(self, job: Job[R], agent: HaluAgent) -> R | None:
         """Run a job and return its result; None if it is to be tried again."""
-        outcome = await isolated(lambda: job.run(agent))
-        if not isinstance(outcome, Raised):
+        try:
+            result = await job.run(agent)
             self._failures = 0
-            return outcome
-        error = outcome.error
-        if isinstance(error, ConfigError):  # of this item: an empty text, a language that is not supported
+            return result
+        except ConfigError as error:  # of this item: an empty text, a language that is not supported
             return job.failed(str(error))
-        if not isinstance(error, ModelError):
-            return job.failed(f"unexpected {describe(error)}")
-        self.last_error = str(error)
-        if not await asyncio.to_thread(answers, agent):
-            self._gone.add(agent)
-        elif job.tried:
-            self._failures += 1
-            if self._failures >= FAILURES:
-                raise ModelError(f"{FAILURES} items failed one after another, the last with: {error}") from error
-            return job.failed(str(error))
-        else:
-            job.tried = True
-        self.again.append(job)
-        return None
+        except ModelError as error:
+            self.last_error = str(error)
+            if not await asyncio.to_thread(answers, agent):
+                self._gone.add(agent)
+            elif job.tried:
+                return self._failed(job, error, str(error))
+            else:
+                job.tried = True
+            self.again.append(job)
+            return None
+        except BaseException as error:
+            task = asyncio.current_task()
+            if is_ctrl_c(error) or (isinstance(error, asyncio.CancelledError) and task and task.cancelling()):
+                raise
+            return self._failed(job, error, f"unexpected {describe(error)}")
+
+    def _failed(self, job: Job[R], error: BaseException, why: str) -> R:
+        self._failures += 1
+        if self._failures >= FAILURES:
+            raise ModelError(f"{FAILURES} items failed one after another, the last with: {why}") from error
+        return job.failed(why)
 
 
 def answers(agent: HaluAgent) -> bool:

@@ -46,7 +46,7 @@ def discover(base_url: str, api_key: str | None = None, model: str | None = None
         if response.status_code in (404, 405, 501):
             return Served("plain", ())
         entries = [entry for entry in list_in(read_object(response), "data") if isinstance(entry, dict)]
-        ids = [entry["id"] for entry in entries if isinstance(entry.get("id"), str)]
+        ids = [entry["id"] for entry in entries if entry.get("id") and isinstance(entry["id"], str)]
         names = tuple(map(without_surrogates, ids))
         # A name that is not listed may be an alias of the first model, as in llama.cpp, which takes any name.
         entry = next((e for e in entries if e.get("id") == model), entries[0] if entries else {})

@@ -314,9 +314,7 @@ def test_recheck_replaces_one_entry(scripted: Any) -> None:
     assert after[0].detection.hallucination is True
 
 
-@pytest.mark.parametrize(
-    ("question", "response"), [("", "x is y."), ("What?", "  "), ("これは何ですか？", "これは猫です。")]
-)
+@pytest.mark.parametrize(("question", "response"), [("", ""), ("What?", "  "), ("これは何ですか？", "これは猫です。")])
 def test_texts_that_cannot_be_checked_say_why(scripted: Any, question: str, response: str) -> None:
     with HaluAgent(scripted(scripted.calculate)) as agent, pytest.raises(ConfigError):
         agent.detect(question, response)

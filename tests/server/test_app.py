@@ -126,7 +126,8 @@ def test_what_is_known_of_the_server(url: str) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "named"),
     [
-        ("/v1/detect", {"response": "A."}, "`question` is missing"),
+        ("/v1/detect", {"question": "Q?"}, "`response` is missing"),
+        ("/v1/detect", {"question": 5, "response": "A."}, "`question` should be a text"),
         ("/v1/detect", {"question": "Q?", "response": " "}, "`response` should be a text that is not blank"),
         ("/v1/detect", TEXT | {"reference": [1]}, "`reference` should be a text, or a list of texts"),
         ("/v1/detect", TEXT | {"referense": "x"}, "`referense` is no field here"),
