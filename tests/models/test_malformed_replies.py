@@ -124,8 +124,9 @@ def test_every_line_of_a_batch_is_there_whatever_the_endpoint_answers(
     serve: Callable[..., Endpoint], tmp_path: Path
 ) -> None:
     """The reply about tower 2 is the first mutation, and so on; those about towers with an odd number are in order."""
-    replies = dict(enumerate((reply for _, reply in mutated(REPLY)), start=1))
-    names = dict(enumerate((name for name, _ in mutated(REPLY)), start=1))
+    some = list(mutated(REPLY))[::9]  # each place and each value several times
+    replies = dict(enumerate((reply for _, reply in some), start=1))
+    names = dict(enumerate((name for name, _ in some), start=1))
 
     def answer(path: str, body: dict[str, Any]) -> Any:
         if path == "/v1/models":
@@ -137,7 +138,9 @@ def test_every_line_of_a_batch_is_there_whatever_the_endpoint_answers(
         return REPLY | {"choices": [REPLY["choices"][0] | {"message": {"content": written}}]}  # type: ignore[index]
 
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    lines = [{"response": f"Tower {number} is old. Tower {number} is tall."} for number in range(1, 2 * len(replies) + 2)]
+    lines = [
+        {"response": f"Tower {number} is old. Tower {number} is tall."} for number in range(1, 2 * len(replies) + 2)
+    ]
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     model = OpenAIModel(serve(answer).url, "m", attempts=1)
     assert run(source, out, [HaluAgent(model, sandbox="none", search="none")], in_flight=1) is None
@@ -153,7 +156,7 @@ def test_a_malformed_reply_ends_a_detection_in_a_report(serve: Callable[..., End
     current: dict[str, Any] = {}
     model = OpenAIModel(serve(lambda path, body: current).url, "m", attempts=1)
     with HaluAgent(model, sandbox="none", search="none") as agent:
-        for name, reply in mutated(REPLY):
+        for name, reply in list(mutated(REPLY))[::3]:
             current = reply
             detection = agent.detect("What is it?", "Tower 1 is old.", reference="Tower 1 is new.")
             assert Detection.model_validate_json(detection.model_dump_json()) == detection, name
