@@ -19,6 +19,7 @@ from haluagent.events import Answered, Event
 from haluagent.models import resolve
 from haluagent.protocols import Closable, Concurrent, Model, Sandbox, SearchProvider, Startable, Translator
 from haluagent.text import language as languages
+from haluagent.text.normalize import writable
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.services import SandboxName, make_services
 from haluagent.tooling.tool import Tool
@@ -90,20 +91,22 @@ class HaluAgent:
 
     async def adetect(
         self,
-        question: str,
+        question: str | None,
         response: str,
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
     ) -> Detection:
-        """Return the report on one response. Raises ConfigError for an empty text or a language that is not supported.
+        """Return the report on one response. The question may be empty or None: a summary, or a post, answers none.
 
-        A model that fails, a limit that is reached and a tool that breaks do not raise: they are in the report.
+        Half a character (a lone surrogate) is read as U+FFFD, since no report could hold it. Raises ConfigError for an
+        empty response or reference, or a language that is not supported. A model that fails, a limit that is reached
+        and a tool that breaks do not raise: they are in the report.
         """
         return await self._run(question, response, reference, language, lambda event: None)
 
     async def astream(
         self,
-        question: str,
+        question: str | None,
         response: str,
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
@@ -117,7 +120,7 @@ class HaluAgent:
 
     def detect(
         self,
-        question: str,
+        question: str | None,
         response: str,
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
@@ -127,7 +130,7 @@ class HaluAgent:
 
     def stream(
         self,
-        question: str,
+        question: str | None,
         response: str,
         reference: str | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
@@ -142,7 +145,7 @@ class HaluAgent:
 
         Raises ConfigError where there is no such sentence or tool.
         """
-        run = self._start(detection.question, detection.response, reference, detection.language, tool)
+        run = self._start(detection.question, detection.response, writable(reference), detection.language, tool)
         self.prepare()
         return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
 
@@ -195,8 +198,10 @@ class HaluAgent:
         self.close()
 
     async def _run(
-        self, question: str, response: str, reference: str | None, language: str, emit: Callable[[Event], None]
+        self, question: str | None, response: str, reference: str | None, language: str, emit: Callable[[Event], None]
     ) -> Detection:
+        question = question if question and question.strip() else ""
+        question, response, reference = writable([question, response, reference])
         # It may load a model of languages.
         chosen = await asyncio.to_thread(languages.choose, language, question, response)
         start = self._start(question, response, reference, chosen)
@@ -290,8 +295,15 @@ class _Loop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="haluagent", daemon=True)
+        self._ended = False
+        self._thread = threading.Thread(target=self._serve, name="haluagent", daemon=True)
         self._thread.start()
+
+    def _serve(self) -> None:
+        while not self._ended:
+            # A task that a tool has left behind may exit: that ends `run_forever`, and nobody would get an answer.
+            with suppress(SystemExit, KeyboardInterrupt):
+                self._loop.run_forever()
 
     def run(self, coroutine: Any) -> Any:
         future: Future[Any] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
@@ -331,6 +343,7 @@ class _Loop:
             await asyncio.gather(*others, return_exceptions=True)
 
         self.run(cancel_all())
+        self._ended = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=5)
         self._loop.close()

@@ -4,7 +4,7 @@ Spans are half-open `(start, end)` character offsets (Python `str` indices) into
 Probabilities and scores are in [0, 1]; seconds are wall-clock seconds.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,6 +12,7 @@ Language = Literal["en", "zh"]
 Label = Literal["supported", "contradicted", "unverified", "no_claim"]
 Stop = Literal["answer", "step_limit", "format_errors", "budget", "error"]
 Span = tuple[int, int]
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Record(BaseModel):
@@ -56,7 +57,7 @@ class Evidence(Record):
     text: str
     url: str | None = None
     span: Span | None = None
-    score: float | None = None
+    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
 
 class Sentence(Record):
@@ -100,7 +101,7 @@ class ToolResult(Record):
 
     observation: str
     label: Label | None = None
-    confidence: float = 1.0
+    confidence: Probability = 1.0
     evidence: tuple[Evidence, ...] = ()
     read: tuple[Span, ...] = ()
     open: tuple[Span, ...] = ()
@@ -124,7 +125,7 @@ class CheckedPart(Record):
 
     tool: str
     label: Label
-    confidence: float
+    confidence: Probability
     evidence: tuple[Evidence, ...] = ()
     open: tuple[Span, ...] = ()
 
@@ -141,9 +142,9 @@ class MemoryEntry(Record):
     label: Label
     evidence: tuple[Evidence, ...] = ()
     tool: str | None = None
-    confidence: float = 1.0
+    confidence: Probability = 1.0
     reason: str = ""
-    opinion: float | None = None
+    opinion: Probability | None = None
     revised_from: Revision | None = None
     parts: tuple[CheckedPart, ...] = ()
 

@@ -82,7 +82,7 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
     assert context.search is not None
     results = await context.search.search(query, RESULTS, context.language)
     asked = asked_words(context.question)
-    if all(share(asked, words(f"{one.title} {text_of(one)}")) < ABOUT_QUESTION for one in results):
+    if asked and all(share(asked, words(f"{one.title} {text_of(one)}")) < ABOUT_QUESTION for one in results):
         more = await context.search.search(context.question[:200], RESULTS, context.language)
         known = {(one.url, one.offset) for one in results}
         results = results + [one for one in more if (one.url, one.offset) not in known]

@@ -3,50 +3,73 @@
 import asyncio
 import hashlib
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal, iterate
-from haluagent.batch.pool import Bounds, Job, WithUsage, work
-from haluagent.errors import ConfigError, ModelError
+from haluagent.batch.pool import Bounds, Job, work
+from haluagent.errors import ConfigError, HaluAgentError, ModelError
+from haluagent.text.failures import describe
+from haluagent.text.normalize import writable
 from haluagent.types import Detection, Record, Usage
 
 AnyItem = TypeVar("AnyItem", bound=BaseModel)
 
 
-class ResultLine(WithUsage, Protocol):
-    """A line of an output, whatever it is about."""
-
-    def model_dump_json(self) -> str: ...
-
-
-AnyRow = TypeVar("AnyRow", bound=ResultLine)
+def _text_or_number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError("an id is a text or a whole number")
+    return value
 
 
-class BatchItem(Record):
-    """A line of the input: the texts to check, and an optional `id` of the user's own, which is copied to the
-    output."""
-
-    question: str
-    response: str
-    reference: str | None = None
-    id: str | int | None = None
+Id = Annotated[str | int, BeforeValidator(_text_or_number)]
 
 
-class BatchRow(Record):
-    """A line of the output. `line` is the number of the input line, counted from 1. If the line could not be checked,
-    there is an `error` and no `detection`. `digest` identifies the content of the input line, so that a later run can
-    tell whether it changed."""
+class CarryingRow(Record):
+    """A line of an output, with what stood in the input line and is not read (see `carried`).
+
+    `line` is the number of the input line, counted from 1. `digest` identifies its content, so that a later run can tell
+    whether it changed. Each kind of row has an `error` too, which says why the line could not be checked.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     line: int
     digest: str = ""
-    id: str | int | None = None
+    id: Id | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """Return what the line cost."""
+        raise NotImplementedError
+
+
+AnyRow = TypeVar("AnyRow", bound=CarryingRow)
+
+
+class BatchItem(BaseModel):
+    """A line of the input: the texts to check, and an optional `id` of the user's own. It is copied to the output, as are
+    the other fields of the line."""
+
+    model_config = ConfigDict(frozen=True)
+
+    question: str | None = None
+    response: str
+    reference: str | None = None
+    id: Id | None = None
+
+
+class BatchRow(CarryingRow):
+    """A line of the output. If the input line could not be checked, there is an `error` and no `detection`."""
+
     hallucination: bool | None = None
     score: float | None = Field(default=None, ge=0, le=1)
     seconds: float = 0.0
@@ -60,14 +83,14 @@ class BatchRow(Record):
 
 def parse(line: str) -> BatchItem:
     """Parse an item of the input. Raises ConfigError with one line that says what is wrong with it."""
-    return parsed(BatchItem, line, "{question, response, reference?, id?}")
+    return parsed(BatchItem, line, "{question?, response, reference?, id?}")
 
 
 def parsed(model: type[AnyItem], line: str, form: str) -> AnyItem:
     """Parse a line as an item of `model`; error messages show the expected `form`. Raises ConfigError with one line
     that says what is wrong with it."""
     try:
-        item = model.model_validate(json.loads(line))
+        item = model.model_validate(json.loads(line, parse_constant=_no_number, parse_float=_finite))
         item.model_dump_json()
     except ValidationError as error:
         first = error.errors()[0]
@@ -114,7 +137,16 @@ def run(
         return await check(agent, parse(line), number, digest)
 
     return run_lines(
-        source, out, agents, BatchRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress
+        source,
+        out,
+        agents,
+        BatchItem,
+        BatchRow,
+        judge,
+        in_flight=in_flight,
+        bounds=bounds,
+        again=again,
+        progress=progress,
     )
 
 
@@ -122,7 +154,8 @@ def run_lines(
     source: Path,
     out: Path,
     agents: list[HaluAgent],
-    row: Callable[..., AnyRow],
+    item: type[BaseModel],
+    row: type[AnyRow],
     judge: Callable[[HaluAgent, str, int, str], Awaitable[AnyRow]],
     *,
     in_flight: int = 1,
@@ -133,11 +166,11 @@ def run_lines(
     """Judge the lines of `source` that are not yet in `out`, and append each row as it comes: in any order, with its
     line number. With `again`, lines with an error are judged again; the last row of a line counts.
 
-    `judge` receives an agent, a line, its number and its digest. `row` makes the row of a failed line from `line`,
-    `digest`, `id` and `error`.
+    `judge` receives an agent, a line, its number and its digest. `item` and `row` are the models of a line of the input
+    and of the output; a failed line has a row with `line`, `digest`, `id` and `error`.
 
-    The input is read lazily. Returns None if everything is done, otherwise the reason why it ended. Raises ConfigError
-    if a file cannot be read or written, ModelError if no endpoint answers any more.
+    The input is read lazily. Returns None if every line is in `out`, otherwise the reason why it ended. Raises
+    ConfigError if a file cannot be read or written, ModelError if no endpoint answers any more.
     """
     wanted = lines(source)
     if out.exists() and out.samefile(source):
@@ -147,21 +180,37 @@ def run_lines(
         digest = digest_of(line)
 
         async def one(agent: HaluAgent) -> AnyRow:
-            return await judge(agent, _utf8(line), number, digest)
+            made = await judge(agent, _utf8(line), number, digest)
+            return made.model_copy(update=carried(line, item, row))
 
-        return Job(one, lambda error: row(line=number, digest=digest, id=_id(line), error=error))
+        return Job(one, partial(failed, number, line))
+
+    def failed(number: int, line: str, error: str) -> AnyRow:
+        return unchecked(number, digest_of(line), _id(line), error).model_copy(update=carried(line, item, row))
+
+    def unchecked(number: int, digest: str, id: str | int | None, error: str) -> AnyRow:
+        return row.model_validate({"line": number, "digest": digest, "id": id, "error": error})
 
     with Journal(out) as journal:
         before = finished(out)
         _same(source, out, before)
         done = {row.line for row in before if not (again and row.failed)}
 
-        def keep(row: AnyRow) -> None:
-            journal.append(row.model_dump_json())
-            progress(row)
+        def keep(found: AnyRow) -> None:
+            try:
+                text = found.model_dump_json()
+            except ValueError as error:  # pydantic's: what was carried through is nested too deep
+                found = unchecked(found.line, found.digest, found.id, f"cannot be written: {describe(error)}")
+                text = found.model_dump_json()
+            journal.append(text)
+            done.add(found.line)
+            progress(found)
 
         jobs = (job(number, line) for number, line in wanted if number not in done)
-        return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
+        ended = asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
+        if ended is None and (missing := sum(number not in done for number, _ in lines(source))):
+            raise HaluAgentError(f"{missing} lines are not in {out}: the same command goes on with them")
+        return ended
 
 
 class Finished(NamedTuple):
@@ -204,7 +253,7 @@ def lines(source: Path) -> Iterator[tuple[int, str]]:
     since U+2028 and the like may occur inside JSON strings. A line that is not UTF-8 fails on its own. Raises
     ConfigError at once if there is no such file."""
     if not source.is_file():
-        raise ConfigError(f"{source} is no file: give one of JSON lines, each {{question, response, reference?, id?}}")
+        raise ConfigError(f"{source} is no file: give one of JSON lines, each {{question?, response, reference?, id?}}")
     return _lines(source)
 
 
@@ -213,6 +262,27 @@ def _lines(source: Path) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 yield number, line
+
+
+def carried(line: str, item: type[BaseModel], row: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of an input line that `item` does not read, as far as they can be written.
+
+    Each has its own name. One that a field of `row` has is written as `input_NAME`; if the line has that name too, once
+    more with `input_` before it, and so on.
+    """
+    read = set(item.model_fields)
+    for field in item.model_fields.values():
+        if isinstance(field.validation_alias, AliasChoices):
+            read.update(map(str, field.validation_alias.choices))
+    others = {name: value for name, value in _object(line).items() if name not in read}
+    found = {}
+    for name, value in others.items():
+        if name in row.model_fields:
+            name = f"input_{name}"
+            while name in others:
+                name = f"input_{name}"
+        found[name] = value
+    return found
 
 
 def _utf8(line: str) -> str:
@@ -224,10 +294,30 @@ def _utf8(line: str) -> str:
 
 
 def _id(line: str) -> str | int | None:
-    """Return the id of a failed line, if it has one that can be written."""
+    """Return the id of a failed line, if it has one."""
+    found = _object(line).get("id")
+    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
+
+
+def _object(line: str) -> dict[str, Any]:
+    """Return the object of a line as far as it can be written: without numbers that JSON does not have, and without half
+    characters. Empty where there is none."""
     try:
-        found = json.loads(line).get("id")
-        str(found).encode()
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    return found if isinstance(found, str | int) else None
+        found = writable(json.loads(line, parse_constant=lambda name: None, parse_float=_finite_or_none))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    if (number := _finite_or_none(text)) is None:
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+def _finite_or_none(text: str) -> float | None:
+    return number if math.isfinite(number := float(text)) else None

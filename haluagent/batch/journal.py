@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
-from haluagent.errors import ConfigError
+from haluagent.errors import ConfigError, HaluAgentError
 
 CHUNK = 1 << 20
 
@@ -41,6 +41,7 @@ class Journal:
     the file cannot be written, or if it holds no complete line, since it is then not a journal."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         if path.exists() and not path.is_file():
             raise ConfigError(f"{path} is no file: name one for the results")
         try:
@@ -60,9 +61,15 @@ class Journal:
         self._file.truncate(whole)
 
     def append(self, record: str) -> None:
-        """Write one record, given as a line of JSON, and flush it to the operating system."""
-        self._file.write(record.encode() + b"\n")
-        self._file.flush()
+        """Write one record, given as a line of JSON, and flush it to the operating system. Raises HaluAgentError where that
+        fails, as on a full disk; what was written before stays."""
+        try:
+            self._file.write(record.encode() + b"\n")
+            self._file.flush()
+        except OSError as error:
+            raise HaluAgentError(
+                f"{self._path} cannot be written: {error}; the same command goes on from there"
+            ) from error
 
     def __enter__(self) -> Self:
         return self

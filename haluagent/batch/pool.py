@@ -13,6 +13,8 @@ from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError, HaluAgentError, ModelError
 from haluagent.models.client import OpenAIModel
 from haluagent.models.discovery import discover
+from haluagent.text.failures import describe
+from haluagent.tooling.isolation import is_ctrl_c
 from haluagent.types import Record, Usage
 
 
@@ -37,8 +39,8 @@ FAILURES = 10  # in a row: then the items are not the cause
 
 @dataclass
 class Job(Generic[R]):
-    """One thing to do. If `run` raises ModelError, it is tried once more; after a second error, the result is that of
-    `failed`."""
+    """One thing to do. If `run` raises ModelError, it is tried once more; after a second error, or any other one, the
+    result is that of `failed`."""
 
     run: Callable[[HaluAgent], Awaitable[R]]
     failed: Callable[[str], R]
@@ -69,7 +71,7 @@ async def work(
         async with asyncio.TaskGroup() as group:
             for agent in agents * in_flight:
                 group.create_task(state.serve(agent))
-    except* HaluAgentError as errors:
+    except* Exception as errors:
         raise errors.exceptions[0] from None
     finally:
         for agent in agents:
@@ -156,14 +158,22 @@ class _SharedState(Generic[R]):
             if not await asyncio.to_thread(answers, agent):
                 self._gone.add(agent)
             elif job.tried:
-                self._failures += 1
-                if self._failures >= FAILURES:
-                    raise ModelError(f"{FAILURES} items failed one after another, the last with: {error}") from error
-                return job.failed(str(error))
+                return self._failed(job, error, str(error))
             else:
                 job.tried = True
             self.again.append(job)
             return None
+        except BaseException as error:
+            task = asyncio.current_task()
+            if is_ctrl_c(error) or (isinstance(error, asyncio.CancelledError) and task and task.cancelling()):
+                raise
+            return self._failed(job, error, f"unexpected {describe(error)}")
+
+    def _failed(self, job: Job[R], error: BaseException, why: str) -> R:
+        self._failures += 1
+        if self._failures >= FAILURES:
+            raise ModelError(f"{FAILURES} items failed one after another, the last with: {why}") from error
+        return job.failed(why)
 
 
 def answers(agent: HaluAgent) -> bool:

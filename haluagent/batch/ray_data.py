@@ -45,7 +45,7 @@ def detect(
     worker is a process that checks `in_flight` rows at a time at each endpoint, so an endpoint gets up to `workers`
     times as many. `batch_size` is the number of rows that a worker receives at once; the default is eight for each row
     that it checks at a time. `columns` maps question, response or reference to the column names of the dataset, as in
-    `{"response": "answer"}`; the reference may be absent or null. `cpus` is the number of cores that each worker
+    `{"response": "answer"}`; question and reference may be absent or null. `cpus` is the number of cores that each worker
     reserves: none by default, since a worker mostly waits, and workers that reserve all cores leave none for reading
     the rows. `api_key` defaults to `HALUAGENT_API_KEY` of this process. `agent_options` are those of `HaluAgent`; they
     are sent to the workers, so your own tools must be picklable.
@@ -162,8 +162,9 @@ def _wanted(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
     if clash := [name for name in ADDED if name in names]:
         raise ConfigError(f"there are columns named {', '.join(clash)} already: rename them with rename_columns first")
     wanted = {field: columns.get(field, field) for field in FIELDS}
-    if "reference" not in columns and "reference" not in names:
-        del wanted["reference"]
+    for field in ("question", "reference"):
+        if field not in columns and field not in names:
+            del wanted[field]
     if missing := [name for name in wanted.values() if name not in names]:
         listed = f"{', '.join(missing)}, only {', '.join(names)}"
         raise ConfigError(f"there is no column {listed}: say with columns= what they are called")
@@ -172,10 +173,9 @@ def _wanted(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
 
 def _job(number: int, texts: dict[str, Any]) -> Job[BatchRow]:
     async def judge(agent: HaluAgent) -> BatchRow:
-        if wrong := [field for field in ("question", "response") if not isinstance(texts[field], str)]:
+        optional = [field for field in ("question", "reference") if not isinstance(texts.get(field), str | None)]
+        if wrong := [*optional, *(["response"] if not isinstance(texts["response"], str) else [])]:
             raise ConfigError(f"{', '.join(wrong)}: not a text")
-        if not isinstance(texts.get("reference"), str | None):
-            raise ConfigError("reference: not a text")
         return await check(agent, BatchItem(**texts), number)
 
     return Job(judge, lambda error: BatchRow(line=number, error=error))

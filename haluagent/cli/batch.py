@@ -14,7 +14,7 @@ FAILED = 3
 
 def batch(
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="JSON Lines, each {question, response, reference?, id?}.")
+        Path, typer.Argument(metavar="IN", help="JSON Lines, each {question?, response, reference?, id?}.")
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="OUT", help="JSON Lines of results; continued if it exists.")

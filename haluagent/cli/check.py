@@ -38,7 +38,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     input_path: Annotated[
         Path | None,
-        typer.Option(metavar="IN", help="JSON Lines, each {question, answer, document, id?}, instead of one answer."),
+        typer.Option(metavar="IN", help="JSON Lines, each {question?, answer, document, id?}, instead of one answer."),
     ] = None,
     output_path: Annotated[
         Path | None, typer.Option(metavar="OUT", help="JSON Lines of results; continued if it exists.")

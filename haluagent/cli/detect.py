@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 def detect(
-    question: Annotated[str | None, typer.Option(help="The question.")] = None,
+    question: Annotated[str | None, typer.Option(help="The question, if there is one.")] = None,
     response: Annotated[str | None, typer.Option(help="The language model's answer: the text to check.")] = None,
     reference: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="A text to check against. May be given several times.")
@@ -28,7 +28,7 @@ def detect(
     response_file: Annotated[str | None, typer.Option(metavar="FILE", help="Read the response from a file.")] = None,
     input_file: Annotated[
         str | None,
-        typer.Option("--input", metavar="FILE", help="Read a JSON object with question, response and reference."),
+        typer.Option("--input", metavar="FILE", help="Read a JSON object with response, question and reference."),
     ] = None,
     lang: options.Lang = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
@@ -71,9 +71,10 @@ def detect(
 
     text = collect(question, response, question_file, response_file, reference or [], input_file)
     agent = options.make_agent(wanted)
-    language = detect_language(text.question, text.response) if lang == "auto" else lang
-    partial = PartialDetection(text.question, text.response, language)
-    events = agent.stream(text.question, text.response, reference=text.reference, language=lang)
+    question = text.question or ""
+    language = detect_language(question, text.response) if lang == "auto" else lang
+    partial = PartialDetection(question, text.response, language)
+    events = agent.stream(question, text.response, reference=text.reference, language=lang)
     interrupted = False
     with closing(agent), closed_pipe_ignored():
         try:

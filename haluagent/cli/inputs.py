@@ -15,9 +15,9 @@ STANDARD_INPUT = "-"
 
 
 class Text(Record):
-    """A response with the question it answers and, optionally, a reference to check it against."""
+    """A response and, optionally, the question it answers and a reference to check it against."""
 
-    question: str
+    question: str | None = None
     response: str
     reference: str | None = None
 
@@ -38,14 +38,14 @@ def collect(
             raise ConfigError("--input holds the question and the response: leave --question and --response out")
         text = _from_json(input_file)
     else:
-        text = Text(
-            question=_one("question", question, question_file), response=_one("response", response, response_file)
-        )
+        answer = _one("response", response, response_file)
+        if answer is None:
+            raise ConfigError("no response: give --response TEXT, --response-file FILE or --input FILE.json")
+        text = Text(question=_one("question", question, question_file), response=answer)
     given = [text.reference] if text.reference else []
     reference = "\n\n".join([*given, *(read_text(path) for path in references)]) or None
-    for name, value in (("question", text.question), ("response", text.response)):
-        if not value.strip():
-            raise ConfigError(f"the {name} is empty: there is nothing to check without it")
+    if not text.response.strip():
+        raise ConfigError("the response is empty: there is nothing to check without it")
     return text.model_copy(update={"reference": reference})
 
 
@@ -74,14 +74,12 @@ def decode(data: bytes, name: str) -> str:
         raise ConfigError(f"{name} is not UTF-8 text: convert it first, for example with iconv") from error
 
 
-def _one(name: str, value: str | None, path: str | None) -> str:
+def _one(name: str, value: str | None, path: str | None) -> str | None:
     if value is not None and path is not None:
         raise ConfigError(f"give --{name} or --{name}-file, not both")
     if path is not None:
         return read_text(path)
-    if value is None:
-        raise ConfigError(f"no {name}: give --{name} TEXT, --{name}-file FILE or --input FILE.json")
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if value is not None and any("\ud800" <= character <= "\udfff" for character in value):
         raise ConfigError(f"the {name} is not UTF-8 text: give it with --{name}-file, converted to UTF-8")
     return value
 

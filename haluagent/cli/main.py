@@ -84,12 +84,12 @@ def run(arguments: list[str]) -> int:
         code = app(arguments or ["--help"], prog_name="haluagent", standalone_mode=False)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:
+    except BaseException as error:  # also SystemExit: no code of a tool's own may be taken for a verdict
         return _explain(error)
     return code if isinstance(code, int) else 0
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: BaseException) -> int:
     if hasattr(error, "format_message"):  # raised by typer for a wrong option or argument
         message = error.format_message()
         if "\n" in message:  # a group without a command: the message is its help

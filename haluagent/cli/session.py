@@ -30,6 +30,7 @@ Expected = Literal["question", "response", "reference"]
 HELP = {
     "/why N": "why sentence N got its label: steps and evidence · 第 N 句的判定过程与依据",
     "/recheck N [TOOL]": "check sentence N again, with one tool if named · 重新核实第 N 句，可指定工具",
+    "/noquestion": "check a response that answers no question · 核实一段没有问题的文字",
     "/again": "same question, another response · 同一问题，换一个回答",
     "/reference [FILE|off]": "check against a text: from a file, or pasted next · 设置参考资料：文件，或随后粘贴",
     "/lang auto|en|zh": "language of the next responses · 之后回答的语言",
@@ -58,6 +59,7 @@ class Session:
         self._commands: dict[str, Callable[[str], Iterator[Line]]] = {
             "/why": self._why,
             "/recheck": self._recheck,
+            "/noquestion": self._noquestion,
             "/again": self._again,
             "/reference": self._reference,
             "/lang": self._lang,
@@ -142,6 +144,11 @@ class Session:
                     self.last = event.detection
                 yield from event_lines(event, detection.language, evidence=True)
         yield from report_lines(self._detection())
+
+    def _noquestion(self, argument: str) -> Iterator[Line]:
+        self.question = ""
+        self.expected = "response"
+        yield _note("no question")
 
     def _again(self, argument: str) -> Iterator[Line]:
         if not self.question:

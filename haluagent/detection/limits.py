@@ -1,13 +1,19 @@
 """The limits of a detection, and the meter that counts what it used."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from pydantic import Field
 
+from haluagent.errors import ModelError
 from haluagent.models.wrapper import ModelWrapper
 from haluagent.protocols import Choice, Generation, Message, Model, Warmable
+from haluagent.text.failures import describe
+from haluagent.tooling.isolation import Raised, isolated
 from haluagent.types import Record, Usage
+
+T = TypeVar("T")
 
 TURN_TOKENS = 200  # that the model may write in one turn
 
@@ -45,13 +51,17 @@ class Budget:
         return self._limits.seconds - (time.monotonic() - self._started)
 
     def spend(self, usage: Usage) -> None:
-        self._tokens += usage.evaluated_tokens + usage.generated_tokens
+        self._tokens += max(0, usage.evaluated_tokens) + max(0, usage.generated_tokens)
 
-    def check(self) -> None:
-        """Raise BudgetExceeded where nothing is left."""
+    def check_time(self) -> None:
+        """Raise BudgetExceeded where the time is over."""
         left = self.seconds_left()
         if left is not None and left <= 0:
             raise BudgetExceeded(f"the time limit of {self._limits.seconds:g} s was reached")
+
+    def check(self) -> None:
+        """Raise BudgetExceeded where nothing is left."""
+        self.check_time()
         if self._limits.tokens is not None and self._tokens >= self._limits.tokens:
             raise BudgetExceeded(f"the limit of {self._limits.tokens} tokens was reached")
 
@@ -75,22 +85,38 @@ class Meter(ModelWrapper):
         samples: int = 1,
     ) -> Generation:
         self._budget.check()
-        generation = await self._model.generate(
-            messages, stop=stop, grammar=grammar, max_tokens=max_tokens, temperature=temperature, samples=samples
+        generation = await self._answer(
+            lambda: self._model.generate(
+                messages, stop=stop, grammar=grammar, max_tokens=max_tokens, temperature=temperature, samples=samples
+            )
         )
         self._count(generation.usage)
         return generation
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
         self._budget.check()
-        choice = await self._model.choose(messages, choices)
+        choice = await self._answer(lambda: self._model.choose(messages, choices))
         self._count(choice.usage)
         return choice
 
     async def warm(self, system: str) -> None:
         """Have the model evaluate a system prompt ahead, where it can."""
-        if isinstance(self._model, Warmable):
-            self._count(await self._model.warm(system))
+        model = self._model
+        if isinstance(model, Warmable):
+            self._count(await self._answer(lambda: model.warm(system)))
+
+    def check_time(self) -> None:
+        """Raise BudgetExceeded where the time of the detection is over: what comes then does not count."""
+        self._budget.check_time()
+
+    async def _answer(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return what the model answers. What it raises goes on, as a ModelError where that would end more than this."""
+        outcome = await isolated(ask)
+        if not isinstance(outcome, Raised):
+            return outcome
+        if isinstance(outcome.error, Exception):
+            raise outcome.error
+        raise ModelError(f"the model {self.name} failed: {describe(outcome.error)}") from outcome.error
 
     def _count(self, usage: Usage) -> None:
         self.usage += usage

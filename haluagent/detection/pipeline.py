@@ -173,7 +173,7 @@ class Run:
             async with asyncio.TaskGroup() as group:
                 for sentence in rest:
                     group.create_task(one(sentence))
-        except* (BudgetExceeded, HaluAgentError) as errors:
+        except* Exception as errors:
             raise errors.exceptions[0] from None
 
     def _late(self, problem: TimeoutError) -> str:

@@ -90,6 +90,7 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
         if isinstance(result, Segmentation):
             await state.segment(result.sentences)
             result = ToolResult(observation=result.observation)
+        model.check_time()  # a tool that blocks ends after the limit
     except (FormatError, ToolError) as problem:
         error = problem
     return state.keep(

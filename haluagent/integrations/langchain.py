@@ -40,7 +40,7 @@ class HallucinationCheck(RunnableLambda[dict[str, Any], dict[str, Any]]):
     """Checks the response in a mapping, and returns the mapping with two more keys: `detection`, the report as plain
     data, and `flagged`, True if the response should not be used as it is.
 
-    The mapping has `question` (or `input`, `query`), `response` (or `answer`), and optionally `reference` (or
+    The mapping has `response` (or `answer`), and optionally `question` (or `input`, `query`) and `reference` (or
     `documents`, `context`): texts, messages or documents, or a list of them. An empty list of documents counts as no
     reference, and then most claims cannot be checked.
 
@@ -50,7 +50,7 @@ class HallucinationCheck(RunnableLambda[dict[str, Any], dict[str, Any]]):
     `when_flagged` says what happens then: "mark" only sets the key, "raise" raises ResponseFlagged, and "replace" puts
     `replacement` in place of the response, which is then only in the report.
 
-    Raises ConfigError for an invalid option, and for a mapping without a question or a response.
+    Raises ConfigError for an invalid option, and for a mapping without a response.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class HallucinationCheck(RunnableLambda[dict[str, Any], dict[str, Any]]):
         return self._agent.wait_for(self._acheck(item))
 
     async def _acheck(self, item: dict[str, Any]) -> dict[str, Any]:
-        question = _text(item[_key(item, QUESTION)])
+        question = next((_text(item[name]) for name in QUESTION if item.get(name) is not None), "")
         answer_key = _key(item, RESPONSE)
         response = _text(item[answer_key])
         reference = next((_text(item[name]) for name in REFERENCE if item.get(name)), "")

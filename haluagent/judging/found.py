@@ -88,7 +88,7 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     window = readable[slice(*place)]
     judged = await ask(context, sentence, window, wording_of(context))
     supported, anew, agrees = judged.supported, "", None
-    if _answers(sentence) and judged.calibrated:
+    if _answers(context, sentence) and judged.calibrated:
         anew = await answer_anew(context, window)
         if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
             agrees = contained(anew, sentence.claim, context.question)
@@ -100,10 +100,10 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     return PassageVerdict(result, source, place, supported, window, judged.silent, anew, agrees, missing)
 
 
-def _answers(sentence: Sentence) -> bool:
-    """Return whether a sentence answers the question: the first one does. A later one may take up the question's words
-    and say something else."""
-    return sentence.index == 1
+def _answers(context: ToolContext, sentence: Sentence) -> bool:
+    """Return whether a sentence answers the question, if there is one: the first sentence does. A later one may take up
+    the question's words and say something else."""
+    return sentence.index == 1 and bool(context.question)
 
 
 def supports(found: PassageVerdict) -> float | None:
@@ -118,7 +118,7 @@ async def speaks_against(context: ToolContext, sentence: Sentence, found: Passag
     it has most words of the sentence or, where that answers the question, half of the question's and another answer."""
     if found.silent or found.supported > CONTRADICTED:
         return False
-    has, answers = words(found.source.text), _answers(sentence)
+    has, answers = words(found.source.text), _answers(context, sentence)
     if answers:
         differs = found.agrees is not None and found.agrees <= DISAGREES
         about = differs and share(asked_words(context.question), has) >= ABOUT_QUESTION

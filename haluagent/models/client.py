@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import logging
-import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -13,17 +12,18 @@ from haluagent.models.calibration import EMBEDDED, Calibration
 from haluagent.models.dialect import choice_fields, grammar_fields, scoring_fields
 from haluagent.models.discovery import discover
 from haluagent.models.endpoint import Endpoint, RequestRefused, Sleep
+from haluagent.models.fields import count_in, list_in, object_in
 from haluagent.models.scoring import choice_probabilities, match_choice
 from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.protocols import Choice, Generation, Message
 from haluagent.settings import Dialect
+from haluagent.text.normalize import without_surrogates
 from haluagent.types import Usage
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_CONTEXT = 8192
 CHOICE_TOKENS = 16
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which cannot be encoded as UTF-8
 
 
 class OpenAIModel:
@@ -198,26 +198,38 @@ class OpenAIModel:
             # It works without, so the constraint was at fault, and later requests need not try it again.
             logger.warning("the server takes no constraint in the dialect of %s: %s", self.dialect, _status(refusal))
             self.dialect = "plain"
-        return self._read(answer, time.monotonic() - began)
+        return self._read(answer, body["messages"], time.monotonic() - began)
 
-    def _read(self, answer: dict[str, Any], seconds: float) -> tuple[list[dict[str, Any]], Usage]:
-        choices = answer.get("choices")
-        if not isinstance(choices, list) or not choices or not all(map(_has_text, choices)):
-            raise ModelError(f"{self.base_url} answered 200 without a text: {str(answer)[:200]}")
-        for choice in choices:
-            choice["message"]["content"] = _SURROGATE.sub("\ufffd", choice["message"]["content"])
-        reported = answer.get("usage") or {}
-        generated = reported.get("completion_tokens") or 0
-        if self.dialect == "llama.cpp" and len(choices) > 1:
-            # llama.cpp reports the tokens of one sample only (measured), so the others are counted here.
-            generated = max(generated, sum(self.count_tokens(choice["message"]["content"]) for choice in choices))
-        cached = (reported.get("prompt_tokens_details") or {}).get("cached_tokens")
+    def _read(
+        self, answer: dict[str, Any], messages: Sequence[Message], seconds: float
+    ) -> tuple[list[dict[str, Any]], Usage]:
+        choices = list_in(answer, "choices")
+        if not choices or not all(map(_has_text, choices)):
+            raise ModelError(f"{self.base_url} answered 200 without a text: {without_surrogates(str(answer)[:200])}")
+        texts = [without_surrogates(choice["message"]["content"]) for choice in choices]
+        for choice, text in zip(choices, texts, strict=True):
+            choice["message"]["content"] = text
+        return choices, self._usage(answer, messages, texts, seconds)
+
+    def _usage(
+        self, answer: dict[str, Any], messages: Sequence[Message], texts: Sequence[str], seconds: float
+    ) -> Usage:
+        """Return what the server reports. Where it reports no tokens, or an impossible number, they are counted here: a
+        limit has to hold at every server."""
+        reported = object_in(answer, "usage")
+        generated, prompt = count_in(reported, "completion_tokens"), count_in(reported, "prompt_tokens")
+        # llama.cpp reports the tokens of one sample only (measured).
+        if generated is None or (self.dialect == "llama.cpp" and len(texts) > 1):
+            generated = max(generated or 0, sum(map(self.count_tokens, texts)))
+        if not prompt:
+            prompt = sum(self.count_tokens(message["content"]) for message in messages)
+        cached = count_in(object_in(reported, "prompt_tokens_details"), "cached_tokens")
         if cached is None:
-            cached = (answer.get("timings") or {}).get("cache_n")
-        return choices, Usage(
+            cached = count_in(object_in(answer, "timings"), "cache_n") or 0
+        return Usage(
             calls=1,
-            prompt_tokens=reported.get("prompt_tokens") or 0,
-            cached_tokens=cached or 0,
+            prompt_tokens=prompt,
+            cached_tokens=min(cached, prompt),
             generated_tokens=generated,
             seconds=seconds,
         )
@@ -235,6 +247,9 @@ def _has_text(choice: Any) -> bool:
 
 def _top_tokens(choice: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the most probable first tokens, or an empty list if the server left them out or sent something else."""
-    content = (choice.get("logprobs") or {}).get("content") or []
-    first = content[0] if content and isinstance(content[0], dict) else {}
-    return [entry for entry in first.get("top_logprobs") or [] if isinstance(entry, dict)]
+    first = next(iter(list_in(object_in(choice, "logprobs"), "content")), None)
+    return (
+        [entry for entry in list_in(first, "top_logprobs") if isinstance(entry, dict)]
+        if isinstance(first, dict)
+        else []
+    )

@@ -6,8 +6,11 @@ from typing import Any
 import httpx
 
 from haluagent.errors import ConfigError, ModelError
-from haluagent.models.endpoint import describe, headers, is_local, normalize, read_object
+from haluagent.models.endpoint import headers, is_local, normalize, read_object
+from haluagent.models.fields import count_in, list_in, object_in
 from haluagent.settings import Dialect
+from haluagent.text.failures import describe
+from haluagent.text.normalize import without_surrogates
 
 _DIALECT_OF_OWNER: dict[str, Dialect] = {"llamacpp": "llama.cpp", "vllm": "vllm"}
 
@@ -42,17 +45,18 @@ def discover(base_url: str, api_key: str | None = None, model: str | None = None
             raise ConfigError(f"{url} refuses the API key ({response.status_code}): set HALUAGENT_API_KEY")
         if response.status_code in (404, 405, 501):
             return Served("plain", ())
-        entries = [entry for entry in read_object(response).get("data") or [] if isinstance(entry, dict)]
-        names = tuple(str(entry["id"]) for entry in entries if "id" in entry)
+        entries = [entry for entry in list_in(read_object(response), "data") if isinstance(entry, dict)]
+        ids = [entry["id"] for entry in entries if entry.get("id") and isinstance(entry["id"], str)]
+        names = tuple(map(without_surrogates, ids))
         # A name that is not listed may be an alias of the first model, as in llama.cpp, which takes any name.
         entry = next((e for e in entries if e.get("id") == model), entries[0] if entries else {})
         dialect = _DIALECT_OF_OWNER.get(str(entry.get("owned_by")), "plain")
         if dialect == "llama.cpp":
             props = _props(client, url)
-            settings, meta = props.get("default_generation_settings") or {}, entry.get("meta") or {}
-            context = settings.get("n_ctx") or meta.get("n_ctx") or meta.get("n_ctx_train")
-            return Served(dialect, names, context, props.get("total_slots"))
-        return Served(dialect, names, entry.get("max_model_len"))
+            settings, meta = object_in(props, "default_generation_settings"), object_in(entry, "meta")
+            context = count_in(settings, "n_ctx") or count_in(meta, "n_ctx") or count_in(meta, "n_ctx_train")
+            return Served(dialect, names, context, count_in(props, "total_slots") or None)
+        return Served(dialect, names, count_in(entry, "max_model_len") or None)
 
 
 def _props(client: httpx.Client, models_url: str) -> dict[str, Any]:

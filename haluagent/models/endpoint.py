@@ -14,6 +14,7 @@ import httpx
 import tenacity
 
 from haluagent.errors import ConfigError, ModelError
+from haluagent.text.failures import describe
 
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 LONGEST_WAIT = 60.0
@@ -139,18 +140,13 @@ def is_local(base_url: str) -> bool:
     return httpx.URL(base_url).host in ("127.0.0.1", "localhost", "::1")
 
 
-def describe(error: Exception) -> str:
-    """Describe an error by its type and text. A time-out has no text, so its type must do."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
 def read_object(response: httpx.Response) -> dict[str, Any]:
     """Return the JSON object of a 200. Raise a `ModelError` with the URL, the status and the answer otherwise."""
     if response.status_code != 200:
         raise ModelError(_complaint(response))
     try:
         answer = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ModelError(_complaint(response, "with something that is not JSON")) from None
     if not isinstance(answer, dict) or answer.get("error"):
         raise ModelError(_complaint(response))
@@ -158,7 +154,8 @@ def read_object(response: httpx.Response) -> dict[str, Any]:
 
 
 def _complaint(response: httpx.Response, what: str = "") -> str:
-    start = " ".join(response.text[:400].split())[:200]
+    # Not `response.text`: its encoding is what the server says, and may be none for text.
+    start = " ".join(response.content[:1600].decode(errors="replace")[:400].split())[:200]
     hint = " (set HALUAGENT_API_KEY or --api-key)" if response.status_code in (401, 403) else ""
     return f"{response.request.url} answered {response.status_code}{' ' + what if what else ''}{hint}: {start}"
 
@@ -172,7 +169,7 @@ def read_retry_after(value: str | None) -> float | None:
         return seconds if 0 <= seconds < math.inf else None
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_NEVER = -1000.0  # its exponential is 0.0
+
 
 def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str]) -> dict[str, float] | None:
     """Return probabilities over `choices`, summing to 1, from OpenAI's `top_logprobs`; None if no choice is among them.
@@ -15,16 +17,29 @@ def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str
     for entry in top:
         beginning = _bytes(entry).strip()
         matching = [choice for choice in choices if beginning and choice.encode().startswith(beginning)]
-        if len(matching) == 1 and isinstance(entry.get("logprob"), int | float):
-            mass[matching[0]] += math.exp(entry["logprob"])
+        if len(matching) == 1:
+            mass[matching[0]] += _probability(entry.get("logprob"))
     total = sum(mass.values())
     return {choice: value / total for choice, value in mass.items()} if total > 0 else None
 
 
+def _probability(logprob: Any) -> float:
+    """Return the probability of a log-probability; 0.0 for what is none. Rounding can bring one a little above 0."""
+    if isinstance(logprob, bool) or not isinstance(logprob, int | float) or not logprob < 1:
+        return 0.0
+    return math.exp(min(max(logprob, _NEVER), 0.0))
+
+
 def _bytes(entry: Mapping[str, Any]) -> bytes:
     """Return a token's bytes: a token can be part of a Chinese character, which its text does not show."""
-    data = entry.get("bytes")
-    return bytes(data) if isinstance(data, list) else str(entry.get("token", "")).encode("utf-8", "replace")
+    try:
+        return bytes(entry["bytes"]) if isinstance(entry.get("bytes"), list) else _text(entry.get("token"))
+    except (TypeError, ValueError, OverflowError):  # not a list of bytes
+        return b""
+
+
+def _text(token: Any) -> bytes:
+    return token.encode("utf-8", "replace") if isinstance(token, str) else b""
 
 
 def match_choice(text: str, choices: Sequence[str]) -> str | None:

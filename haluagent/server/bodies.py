@@ -22,7 +22,7 @@ Texts = str | list[str]
 Choice = Literal["auto", "en", "zh"]
 
 _LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language of the texts")
-_QUESTION: Any = Field(default="", description="a text: what was asked")
+_QUESTION: Any = Field(default="", description="a text: what was asked, if anything was")
 
 
 class StrictBody(Record):
@@ -40,9 +40,9 @@ class StrictBody(Record):
 
 
 class DetectBody(StrictBody):
-    """A response with the question it answers, and what it may be checked against."""
+    """A response, the question it answers, if there is one, and what it may be checked against."""
 
-    question: Text = Field(description="a text that is not blank: what was asked")
+    question: str | None = _QUESTION
     response: Text = Field(description="a text that is not blank: what the language model answered")
     reference: Texts | None = Field(default=None, description="a text, or a list of texts, to check against")
     language: Choice = _LANGUAGE
@@ -60,7 +60,7 @@ class CheckBody(StrictBody):
         json_schema_extra={"oneOf": [_only("documents", "document"), _only("document", "documents")]}
     )
 
-    question: str = _QUESTION
+    question: str | None = _QUESTION
     answer: Text = Field(description="a text that is not blank: the answer to check")
     documents: Texts | None = Field(default=None, description="a text, or a list of texts: what the answer rests on")
     document: Texts | None = Field(default=None, description="another name of `documents`")

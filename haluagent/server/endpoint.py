@@ -152,7 +152,11 @@ async def _disconnected(receive: Receive) -> None:
 async def _body(request: Request, limit: int) -> bytes:
     """Return the body of a request. Raises HttpProblem where it has more than `limit` bytes, which are not kept."""
     length = request.headers.get("content-length", "")
-    too_large = length.isascii() and length.isdigit() and int(length[:20]) > limit
+    announced = int(length[:20]) if length.isascii() and length.isdigit() else 0
+    problem = HttpProblem("too_large", f"the body has more than {limit} bytes", {"Connection": "close"})
+    if announced > max(limit, DRAINED):  # its sender would be cut off in any case
+        raise problem
+    too_large = announced > limit
     size, body = 0, bytearray()
     try:
         async with asyncio.timeout(ARRIVAL):
@@ -168,7 +172,7 @@ async def _body(request: Request, limit: int) -> bytes:
                 "invalid", f"the body did not arrive within {ARRIVAL:g} s", {"Connection": "close"}
             ) from None
     if too_large:
-        raise HttpProblem("too_large", f"the body has more than {limit} bytes", {"Connection": "close"})
+        raise problem
     return bytes(body)
 
 

@@ -86,12 +86,13 @@ def detect(question: str, response: str) -> Language:
     """Return the language to hold the detection in, "en" or "zh".
 
     It is the language the question is asked in: what the question quotes or hands over for translation does
-    not count. The response decides only where the question leaves it open. A text without letters is English.
-    Raises ConfigError where the question or the response is blank, or where both are clearly in a language
-    other than these two.
+    not count. The response decides where the question leaves it open, or is blank. A text without letters is
+    English. Raises ConfigError where the response is blank, or where both are clearly in a language other than
+    these two.
     """
-    _refuse_blank(question, response)
-    prose, answer = own_prose(question[:SAMPLE]), response[:SAMPLE]
+    _refuse_blank(response)
+    answer = response[:SAMPLE]
+    prose = own_prose(question[:SAMPLE] if question.strip() else answer)
     foreign = _foreign_script(prose)
     long_enough = sum(map(str.isalpha, prose)) >= MIN_FOREIGN_LETTERS
     if foreign and long_enough and foreign == _foreign_script(answer):
@@ -114,16 +115,15 @@ def choose(wanted: str, question: str, response: str) -> Language:
     name."""
     if wanted == "auto":
         return detect(question, response)
-    _refuse_blank(question, response)
+    _refuse_blank(response)
     if wanted not in get_args(Language):
         raise ConfigError(f"language {wanted!r} is not known: use auto, en or zh")
     return "zh" if wanted == "zh" else "en"
 
 
-def _refuse_blank(question: str, response: str) -> None:
-    for name, text in (("question", question), ("response", response)):
-        if not text.strip():
-            raise ConfigError(f"the {name} is empty: give both the question and the response to check")
+def _refuse_blank(response: str) -> None:
+    if not response.strip():
+        raise ConfigError("the response is empty: there is nothing to check without it")
 
 
 def own_prose(question: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import Any
 
 from haluagent.types import Span
 
@@ -16,7 +17,23 @@ _SAME = {
 }  # fmt: skip
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKS = " .,;:!?。，；：！？\"'“”‘’()（）[]【】*"
+
+
+def without_surrogates(text: str) -> str:
+    """Return `text` with U+FFFD for each half of a character (a lone surrogate), which no file and no request can hold.
+    Offsets stay as they are."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def writable(value: Any) -> Any:
+    """Return a value of dicts, lists and tuples with `without_surrogates` in all of its texts."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {writable(name): writable(inner) for name, inner in value.items()}
+    return [writable(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def folded(text: str) -> str:

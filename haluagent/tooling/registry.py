@@ -4,6 +4,7 @@ Built-in tools, tools from other packages (entry points of the group `haluagent.
 by hand are all added with `Registry.add`.
 """
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
@@ -13,6 +14,9 @@ from pydantic import ValidationError
 
 from haluagent.errors import ConfigError, FormatError, ModelError, ToolError
 from haluagent.protocols import ToolContext
+from haluagent.text.failures import describe
+from haluagent.text.normalize import writable
+from haluagent.tooling.isolation import Raised, is_ctrl_c, isolated
 from haluagent.tooling.tool import Tool, argument_type, nothing
 from haluagent.types import Sentence, Span, ToolCall, ToolResult
 
@@ -70,7 +74,7 @@ class Registry:
             except Exception as error:
                 raise ConfigError(
                     f"the tools of the package {package} ({point.name} = {point.value}) cannot be loaded: "
-                    f"{' '.join(_describe(error).split())}; {advice}"
+                    f"{describe(error)}; {advice}"
                 ) from error
             for item in found:
                 if not isinstance(item, Tool):
@@ -89,7 +93,7 @@ class Registry:
         is not offered, and the detection goes on with the others."""
         try:
             return bool(item.when(context, sentence))
-        except Exception as error:
+        except BaseException as error:
             self._broke(item, "when", error)
             return False
 
@@ -101,8 +105,8 @@ class Registry:
             if item.covers is nothing or not self.fits(item, context, whole):
                 continue
             try:
-                found += [(item.name, span) for span in item.covers(context)]
-            except Exception as error:
+                found += [(item.name, (int(start), int(end))) for start, end in item.covers(context)]
+            except BaseException as error:
                 self._broke(item, "covers", error)
         return found
 
@@ -111,20 +115,26 @@ class Registry:
         leaves the choice to the model."""
         try:
             arguments = item.obvious(context, sentence)
-        except Exception as error:
-            logger.warning("the tool %s: its `obvious` failed: %s", item.name, _describe(error))
+            call = None if arguments is None else ToolCall(name=item.name, arguments=writable(arguments))
+            json.dumps(call and call.arguments)  # it goes into the report
+            return call
+        except BaseException as error:
+            if is_ctrl_c(error):
+                raise
+            logger.warning("the tool %s: its `obvious` failed: %s", item.name, describe(error))
             return None
-        return None if arguments is None else ToolCall(name=item.name, arguments=arguments)
 
-    def _broke(self, item: Tool, part: str, error: Exception) -> None:
+    def _broke(self, item: Tool, part: str, error: BaseException) -> None:
+        if is_ctrl_c(error):
+            raise error
         if item.name not in self._broken:  # once, not for every sentence
             self._broken.add(item.name)
-            logger.warning("the tool %s is not offered: its `%s` failed: %s", item.name, part, _describe(error))
+            logger.warning("the tool %s is not offered: its `%s` failed: %s", item.name, part, describe(error))
 
     async def call(self, call: ToolCall, context: ToolContext) -> ToolResult:
         """Validate a call and run it. Raises FormatError for a call that does not fit, ToolError for one that failed.
 
-        Any exception of a tool, and a return value that is no ToolResult, becomes a ToolError. Only ModelError and
+        Whatever a tool raises, and a return value that is no ToolResult, becomes a ToolError. Only ModelError and
         exceptions of a class with `passes_tools = True` pass through; they end the detection.
         """
         item = self[call.name]
@@ -134,19 +144,13 @@ class Registry:
         except ValidationError as error:
             problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors())
             raise FormatError(f"{call.name}: {problems}") from None
-        try:
-            result = await item.run(context, **{name: getattr(arguments, name) for name in item.parameters})
-        except (FormatError, ToolError, ModelError):
-            raise
-        except ConfigError as error:
-            raise ToolError(str(error)) from error
-        except Exception as error:
-            if getattr(error, "passes_tools", False):
-                raise
-            raise ToolError(f"{call.name} failed: {_describe(error)}") from error
-        if not isinstance(result, ToolResult):
-            raise ToolError(f"{call.name} failed: it returned {type(result).__name__} and not a ToolResult")
-        return result
+        given = {name: getattr(arguments, name) for name in item.parameters}
+        outcome = await isolated(lambda: item.run(context, **given))
+        if isinstance(outcome, Raised):
+            raise _failure(call.name, outcome.error)
+        if not isinstance(outcome, ToolResult):
+            raise ToolError(f"{call.name} failed: it returned {type(outcome).__name__} and not a ToolResult")
+        return _checked(call.name, outcome)
 
 
 def _load(point: EntryPoint) -> Sequence[Any]:
@@ -159,8 +163,22 @@ def _load(point: EntryPoint) -> Sequence[Any]:
     return found if isinstance(found, (list, tuple)) else (found,)
 
 
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+def _failure(name: str, error: BaseException) -> BaseException:
+    """Return what is raised where the tool of that name has raised `error`."""
+    if isinstance(error, FormatError | ToolError | ModelError) or getattr(error, "passes_tools", False):
+        error.args = tuple(writable(error.args))  # they go into the report
+        return error
+    failure = ToolError(writable(str(error)) if isinstance(error, ConfigError) else f"{name} failed: {describe(error)}")
+    failure.__cause__ = error
+    return failure
+
+
+def _checked(name: str, result: ToolResult) -> ToolResult:
+    """Return a result that can be written and whose numbers are in their bounds, however it was made. Raises ToolError."""
+    try:
+        return type(result).model_validate(writable(result.model_dump(warnings=False)))
+    except Exception as error:
+        raise ToolError(f"{name} failed: {describe(error)}") from error
 
 
 def _resolve(item: Tool, name: str, value: Any, context: ToolContext) -> Any:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from haluagent.errors import FormatError
+from haluagent.text.normalize import writable
 from haluagent.tooling.tool import Tool, argument_type
 from haluagent.types import Language, Record, Sentence, Span, ToolCall
 
@@ -108,7 +109,7 @@ def parse(text: str, truncated: bool = False) -> ModelTurn:
     if truncated and end is None:
         raise FormatError("the turn was cut off; write a shorter one")
     thought = re.sub(rf"^\W*{_THOUGHT_MARK}", "", head.strip()).strip("* \n")
-    return ModelTurn(thought=thought, call=ToolCall(name=match.group(1), arguments=arguments))
+    return ModelTurn(thought=thought, call=ToolCall(name=match.group(1), arguments=writable(arguments)))
 
 
 def _split_action(text: str) -> tuple[str, str]:

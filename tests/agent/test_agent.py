@@ -314,12 +314,24 @@ def test_recheck_replaces_one_entry(scripted: Any) -> None:
     assert after[0].detection.hallucination is True
 
 
-@pytest.mark.parametrize(
-    ("question", "response"), [("", "x is y."), ("What?", "  "), ("これは何ですか？", "これは猫です。")]
-)
+@pytest.mark.parametrize(("question", "response"), [("", ""), ("What?", "  "), ("これは何ですか？", "これは猫です。")])
 def test_texts_that_cannot_be_checked_say_why(scripted: Any, question: str, response: str) -> None:
     with HaluAgent(scripted(scripted.calculate)) as agent, pytest.raises(ConfigError):
         agent.detect(question, response)
+
+
+@pytest.mark.parametrize("question", ["", None, " \n"])
+def test_a_question_is_optional(scripted: Any, question: str | None) -> None:
+    model = scripted(scripted.calculate)
+    with HaluAgent(model) as agent:
+        alone = agent.detect(question, "Seven boxes hold 12 * 7 = 84 pens. There are 84 - 4 = 79 left.")
+        agent.detect(question, "Paris is old. It is large. 说明如下：", "Paris is old.")
+        linear = agent.detect(question, "这是一段没有问题的文字。其中 2 + 2 = 5。")
+    assert (alone.question, alone.hallucination, alone.language) == ("", True, "en")
+    assert (linear.hallucination, linear.language) == (True, "zh")
+    said = [message["content"] for messages in model.seen for message in messages if message["role"] == "user"]
+    assert said and not any("<question>" in text for text in said)
+    assert not any(text.rstrip().endswith(("Question:", "问题：")) for text in said)
 
 
 def test_an_empty_reference_is_refused(scripted: Any) -> None:

@@ -15,8 +15,9 @@ from waiting import until
 
 from haluagent import HaluAgent
 from haluagent.batch.files import BatchRow, lines, parse, run
+from haluagent.batch.journal import Journal
 from haluagent.cli.main import app
-from haluagent.errors import ConfigError
+from haluagent.errors import ConfigError, HaluAgentError
 
 RIGHT, WRONG = "It is 2 + 2 = 4.", "It is 2 + 2 = 5."
 
@@ -49,7 +50,7 @@ def test_every_line_gets_a_row_whatever_is_in_it(agent: HaluAgent, tmp_path: Pat
             item(0, id=7),
             "{",
             {"question": "?", "id": "third"},
-            item(1) | {"answer": "?"},
+            item(1) | {"id": True},
             item(1) | {"response": " "},
             "[1]",
         ],
@@ -66,13 +67,14 @@ def test_every_line_gets_a_row_whatever_is_in_it(agent: HaluAgent, tmp_path: Pat
     errors = {line: row.error for line, row in rows.items() if row.error}
     assert sorted(errors) == [4, 5, 6, 7, 8, 9]
     assert errors[4].startswith("not JSON") and errors[9] == "the line is not UTF-8"
-    assert errors[5] == "response: Field required; an item is {question, response, reference?, id?}"
-    assert errors[6].startswith("answer: Extra inputs") and "empty" in errors[7]
-    assert rows[5].id == "third"
+    form = "an item is {question?, response, reference?, id?}"
+    assert errors[5] == f"response: Field required; {form}"
+    assert errors[6] == f"id: Value error, an id is a text or a whole number; {form}" and "empty" in errors[7]
+    assert rows[5].id == "third" and rows[6].id is None
 
 
 def test_a_run_goes_on_where_it_stopped_and_repeats_failures_when_told_to(agent: HaluAgent, tmp_path: Path) -> None:
-    source = write(tmp_path / "in.jsonl", [item(1), {"response": "?"}, item(0)])
+    source = write(tmp_path / "in.jsonl", [item(1), {"question": "?"}, item(0)])
     out = tmp_path / "out.jsonl"
     run(source, out, [agent])
     first = out.read_bytes()
@@ -82,6 +84,92 @@ def test_a_run_goes_on_where_it_stopped_and_repeats_failures_when_told_to(agent:
     run(source, out, [agent], again=True)
     assert out.read_bytes().startswith(first) and out.read_bytes().count(b"\n") == 5
     assert {line: row.hallucination for line, row in results(out).items()} == {1: False, 2: False, 3: True, 4: True}
+
+
+@pytest.mark.parametrize("question", [{}, {"question": ""}, {"question": None}, {"question": " \n"}])
+def test_a_line_needs_no_question(agent: HaluAgent, tmp_path: Path, question: dict[str, Any]) -> None:
+    run(write(tmp_path / "in.jsonl", [question | {"response": WRONG}]), tmp_path / "out.jsonl", [agent])
+    row = results(tmp_path / "out.jsonl")[1]
+    assert row.error is None and row.hallucination is True and row.detection is not None
+    assert row.detection.question == ""
+
+
+def test_unknown_fields_are_carried_through_under_their_own_names(agent: HaluAgent, tmp_path: Path) -> None:
+    own = {"label": 1, "meta": {"split": ["dev", None, 2.5]}, "usage": "u", "model_config": {}, "self": 3, "中文": "字"}
+    source = write(tmp_path / "in.jsonl", [item(1, id="a", **own), item(0) | own, {"question": "?"} | own])
+    run(source, tmp_path / "out.jsonl", [agent])
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    assert [{name: row[name] for name in own} for row in written] == [own] * 3
+    known = ["line", "digest", "id", "hallucination", "score", "seconds", "error", "detection"]
+    assert [list(row) for row in written] == [[*known, *own]] * 3
+    assert [bool(row["error"]) for row in written] == [False, False, True]
+
+
+def test_a_field_named_as_one_of_the_results_is_renamed(agent: HaluAgent, tmp_path: Path) -> None:
+    own = {
+        "score": 7,
+        "input_score": 8,
+        "line": "x",
+        "error": "e",
+        "hallucination": False,
+        "digest": 1,
+        "detection": [],
+    }
+    run(write(tmp_path / "in.jsonl", [item(0, **own)]), tmp_path / "out.jsonl", [agent])
+    row = json.loads((tmp_path / "out.jsonl").read_text("utf-8"))
+    assert (row["line"], row["hallucination"], row["error"]) == (1, True, None)
+    assert (row["input_input_score"], row["input_score"]) == (7, 8)
+    renamed = {name: row[f"input_{name}"] for name in own if "score" not in name}
+    assert renamed == {name: value for name, value in own.items() if "score" not in name}
+    first = (tmp_path / "out.jsonl").read_bytes()
+    run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", [agent])  # it is known as done
+    assert (tmp_path / "out.jsonl").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("NaN", "not JSON: NaN is no number"),
+        ("-Infinity", "not JSON: -Infinity is no number"),
+        ("1e999", "not JSON: 1e999 is too large a number"),
+        ("[" * 400 + "]" * 400, "cannot be written"),
+        ('"\\ud800"', None),
+        ("9" * 4000, None),
+    ],
+    ids=["NaN", "Infinity", "1e999", "nested", "surrogate", "long"],
+)
+def test_a_field_that_cannot_be_written_costs_no_other_line(
+    agent: HaluAgent, tmp_path: Path, value: str, error: str | None
+) -> None:
+    line = json.dumps(item(1, id=5))[:-1] + f', "own": {value}}}'
+    run(write(tmp_path / "in.jsonl", [line, item(0)]), tmp_path / "out.jsonl", [agent])
+    rows = results(tmp_path / "out.jsonl")
+    assert (rows[1].id, rows[2].hallucination) == (5, True)
+    assert (rows[1].error is None) if error is None else str(rows[1].error).startswith(error)
+
+
+def test_a_run_that_lost_a_line_does_not_say_that_it_is_done(
+    agent: HaluAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def loses(jobs: Any, agents: Any, keep: Any, **options: Any) -> None:
+        for job in list(jobs)[:-1]:
+            keep(await job.run(agents[0]))
+
+    monkeypatch.setattr("haluagent.batch.files.work", loses)
+    source, out = write(tmp_path / "in.jsonl", [item(1), item(0), item(1)]), tmp_path / "out.jsonl"
+    with pytest.raises(HaluAgentError, match="1 lines are not in .*out.jsonl: the same command goes on with them"):
+        run(source, out, [agent])
+    assert sorted(results(out)) == [1, 2]
+
+
+def test_a_full_disk_is_said_in_one_line(agent: HaluAgent, tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    journal = Journal(tmp_path / "out.jsonl")
+    journal._file.close()
+    journal._file = open("/dev/full", "ab")  # noqa: SIM115
+    with pytest.raises(HaluAgentError, match="out.jsonl cannot be written: .*No space left"):
+        journal.append("{}")
 
 
 def test_files_that_are_no_batch(agent: HaluAgent, tmp_path: Path) -> None:

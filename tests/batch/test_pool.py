@@ -180,10 +180,56 @@ def test_when_everything_fails_it_is_not_the_items(scripted: Callable[..., Any])
     assert len(kept) == 9
 
 
-def test_a_mistake_in_the_code_is_not_taken_for_a_failed_item(scripted: Callable[..., Any]) -> None:
-    async def run(number: int, agent: HaluAgent) -> Result:
-        raise KeyError(number)
+def test_a_mistake_in_the_code_costs_its_item_and_ends_the_work_where_it_costs_all(
+    scripted: Callable[..., Any],
+) -> None:
+    tries: Counter[int] = Counter()
 
-    with pytest.raises(ExceptionGroup) as caught:
-        do(range(3), run, [agent(scripted)])
-    assert caught.group_contains(KeyError)
+    async def run(number: int, agent: HaluAgent) -> Result:
+        tries[number] += 1
+        if number % 10:
+            raise KeyError(number)
+        return Result(number=number)
+
+    kept, _ = do(range(10), run, [agent(scripted)])
+    assert [result.error for result in kept] == [None, *(f"unexpected KeyError: {number}" for number in range(1, 10))]
+    assert set(tries.values()) == {1}
+    with pytest.raises(ModelError, match="10 items failed one after another, the last with: unexpected KeyError: 11"):
+        do(range(1, 19), lambda number, agent: run(number + (number > 9), agent), [agent(scripted)])
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize(
+    "error",
+    [asyncio.CancelledError(), SystemExit(0), KeyboardInterrupt(), GeneratorExit()],
+    ids=lambda e: type(e).__name__,
+)
+def test_what_would_end_a_task_or_the_loop_costs_one_item(
+    scripted: Callable[..., Any], error: BaseException, in_flight: int
+) -> None:
+    async def run(number: int, agent: HaluAgent) -> Result:
+        await asyncio.sleep(0)
+        if number == 5:
+            raise error
+        return Result(number=number)
+
+    kept, ended = do(range(20), run, [agent(scripted)], in_flight=in_flight)
+    assert sorted(result.number for result in kept) == list(range(20)) and ended is None
+    assert [result.number for result in kept if result.error] == [5]
+
+
+def test_a_cancelled_batch_is_cancelled(scripted: Callable[..., Any]) -> None:
+    async def run(number: int, agent: HaluAgent) -> Result:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def cancelled() -> list[Result]:
+        kept: list[Result] = []
+        task = asyncio.create_task(work(jobs(range(9), run), [agent(scripted)], kept.append, in_flight=3))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return kept
+
+    assert asyncio.run(cancelled()) == []

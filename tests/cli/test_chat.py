@@ -74,6 +74,12 @@ def test_recheck_changes_the_last_detection(session: Session) -> None:
     assert calls(session)[-1]["tool"] is None
 
 
+def test_a_response_may_answer_no_question(session: Session) -> None:
+    say(session, "/noquestion", "It is wrong.")
+    assert session.last is not None and (session.last.question, session.last.hallucination) == ("", True)
+    assert session.expected == "question"
+
+
 def test_again_asks_for_another_response_to_the_same_question(session: Session) -> None:
     say(session, "Q?", "It is wrong.", "/again", "It is right.")
     assert [call["question"] for call in calls(session)] == ["Q?", "Q?"]

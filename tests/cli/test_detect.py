@@ -1,5 +1,6 @@
 """`haluagent detect`: what goes in, what comes out on which stream, and with which exit code."""
 
+import asyncio
 import json
 import os
 import signal
@@ -116,6 +117,30 @@ def test_input_is_a_json_object(run: Run, tmp_path: Path) -> None:
     assert result.agent.calls[0]["reference"] is None
 
 
+@pytest.mark.parametrize("question", [[], ["--question", ""], ["--question", "  "]])
+def test_a_response_needs_no_question(run: Run, question: list[str]) -> None:
+    result = run("detect", *question, "--response", "This is wrong.", "--json")
+    assert result.code == 1 and Detection.model_validate_json(result.out).hallucination is True
+    assert [str(call["question"]).strip() for call in result.agent.calls] == [""]
+
+
+@pytest.mark.parametrize("question", [{}, {"question": None}, {"question": ""}])
+def test_an_input_needs_no_question(run: Run, question: dict[str, str]) -> None:
+    result = run("detect", "--input", "-", stdin=json.dumps(question | {"response": "这是错的。"}).encode())
+    assert result.code == 1 and result.agent.calls[0]["question"] == ""
+
+
+def test_an_exit_in_the_middle_is_no_verdict(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for error in (SystemExit(0), SystemExit(1), GeneratorExit(), asyncio.CancelledError()):
+
+        def raises(*given: object, error: BaseException = error, **named: object) -> None:
+            raise error
+
+        monkeypatch.setattr(FakeAgent, "stream", raises)
+        result = run(*ASK, "--response", "This is wrong.")
+        assert result.code == 3 and f"unexpected {type(error).__name__}" in result.err
+
+
 def test_options_reach_the_agent(run: Run) -> None:
     flags = "--model m --base-url http://x --api-key k --strategy linear --closed-book --no-reflect"
     limits = "--max-steps 2 --max-tokens 99 --max-seconds 1.5 --concurrency 3"
@@ -125,9 +150,8 @@ def test_options_reach_the_agent(run: Run) -> None:
 
 
 MISTAKES = [
-    (["--response", "R."], "no question"),
     (["--question", "Q?"], "no response"),
-    (["--question", " ", "--response", "R."], "the question is empty"),
+    (["--question", " ", "--response", " "], "the response is empty"),
     (["--question", "Q?", "--response", ""], "the response is empty"),
     (["--question", "Q?", "--question-file", "-", "--response", "R."], "not both"),
     (["--question", "Q?", "--response-file", "missing.txt"], "cannot read missing.txt: No such file"),

@@ -120,6 +120,11 @@ def test_an_engine_that_does_not_start_has_a_report_too(agent: HaluAgent, monkey
     assert (out["flagged"], out["detection"]["error"], out["detection"]["stop"]) == (True, "no engine", "error")
 
 
+def test_a_response_needs_no_question(agent: HaluAgent) -> None:
+    out = check(agent).invoke({"response": OPEN})
+    assert out["detection"]["question"] == "" and out["response"] == OPEN
+
+
 def test_what_cannot_be_is_refused(agent: HaluAgent) -> None:
     for options, complaint in (
         ({"on_error": "flagged"}, "on_error='flagged': use 'raise' or 'flag' or 'pass'"),

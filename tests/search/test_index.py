@@ -246,6 +246,32 @@ def test_a_folder_is_searched_for_what_can_be_read(index: LocalIndex, folder: Pa
     assert [change[:2] for change in changes] == [("failed", folder / "pipe.txt"), ("added", folder / "program.exe")]
 
 
+def test_a_link_in_a_folder_brings_in_nothing_from_outside(index: LocalIndex, folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    for secret in (outside / "secret.txt", outside / "deep" / "secret.txt", tmp_path / f"{folder.name}x.txt"):
+        secret.write_text("a secret tiger")
+    (folder / "own.txt").write_text("an own tiger")
+    (folder / "near.txt").symlink_to(folder / "own.txt")
+    (folder / "relative.txt").symlink_to("own.txt")
+    for number, target in enumerate(
+        (outside / "secret.txt", Path("..") / "outside" / "secret.txt", tmp_path / f"{folder.name}x.txt")
+    ):
+        (folder / f"far{number}.txt").symlink_to(target)
+    (folder / "chain.txt").symlink_to(folder / "far0.txt")
+    (folder / "circle.txt").symlink_to(folder / "circle.txt")
+    (folder / "below").symlink_to(outside / "deep")
+    summary = index.add([folder])
+    assert summary.skipped == 5
+    assert {title for title in titles(index, "tiger")} <= {"own", "near", "relative"} and titles(index, "secret") == []
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    assert index.add([link]).added > 0  # the folder itself may be named by a link
+    assert titles(index, "secret") == []
+    index.add([folder / "far0.txt"])  # a file that is named is the user's choice
+    assert titles(index, "secret") == ["far0"]
+
+
 def test_broken_files_do_not_stop_the_others(index: LocalIndex, folder: Path) -> None:
     (folder / "a.pdf").write_text("no PDF")
     (folder / "b.jsonl").write_text("\n".join(['{"text": "good"}', *["bad"] * 7]))

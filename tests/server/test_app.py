@@ -126,7 +126,8 @@ def test_what_is_known_of_the_server(url: str) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "named"),
     [
-        ("/v1/detect", {"response": "A."}, "`question` is missing"),
+        ("/v1/detect", {"question": "Q?"}, "`response` is missing"),
+        ("/v1/detect", {"question": 5, "response": "A."}, "`question` should be a text"),
         ("/v1/detect", {"question": "Q?", "response": " "}, "`response` should be a text that is not blank"),
         ("/v1/detect", TEXT | {"reference": [1]}, "`reference` should be a text, or a list of texts"),
         ("/v1/detect", TEXT | {"referense": "x"}, "`referense` is no field here"),
@@ -187,6 +188,28 @@ def test_limits_on_body_and_texts(scripted: Any) -> None:
         for content in (b" " * 100_000, parts()):  # with a Content-Length and without
             answer = http.post(url + "/v1/detect", content=content, headers=headers)
             assert answer.status_code == 413 and answer.json()["error"]["type"] == "too_large"
+
+
+@pytest.mark.parametrize("length", ["999999999999", "20000001", "9" * 19])
+def test_a_body_that_no_one_would_read_is_refused_before_it_comes(url: str, length: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    head = f"POST /v1/detect HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=20) as client:
+        client.sendall(head.encode())  # and nothing else
+        answer = b""
+        while part := client.recv(10_000):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 413 ") and b"too_large" in answer
+
+
+@pytest.mark.parametrize("question", [{}, {"question": ""}, {"question": None}, {"question": " "}])
+def test_a_question_is_optional(url: str, question: dict[str, Any]) -> None:
+    answer = http.post(url + "/v1/detect", json=question | {"response": "It is 2 + 2 = 5."})
+    assert answer.status_code == 200 and answer.json()["hallucination"] is True and answer.json()["question"] == ""
+    body = {"answer": "It is warm in Oslo.", "document": "It is warm in Oslo."}
+    assert http.post(url + "/v1/check", json=question | body).status_code == 200
+    body = {"response": "It is warm in Oslo.", "reference": "It is warm in Oslo."}
+    assert http.post(url + "/v1/claims", json=question | body).status_code == 200
 
 
 def test_bodies_that_are_hard_to_read_hold_up_no_detection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

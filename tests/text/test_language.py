@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haluagent.errors import ConfigError
-from haluagent.text.language import detect, han_ratio
+from haluagent.text.language import choose, detect, han_ratio
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,23 @@ def test_other_languages_are_refused(question: str, response: str, named: str) -
         detect(question, response)
 
 
-@pytest.mark.parametrize(("question", "response", "named"), [("", "a", "question"), ("a", " \n\u3000", "response")])
-def test_blank_texts_are_refused(question: str, response: str, named: str) -> None:
-    with pytest.raises(ConfigError, match=f"the {named} is empty"):
-        detect(question, response)
+@pytest.mark.parametrize("question", ["a", ""])
+def test_a_blank_response_is_refused(question: str) -> None:
+    with pytest.raises(ConfigError, match="the response is empty"):
+        detect(question, " \n\u3000")
+
+
+@pytest.mark.parametrize(
+    ("response", "language"),
+    [("The tower is old.", "en"), ("这座塔很古老。", "zh"), ("42", "en"), ("塔 (tower) 很古老。", "zh")],
+)
+def test_without_a_question_the_response_decides(response: str, language: str) -> None:
+    assert detect("", response) == detect(" \n", response) == choose("auto", "", response) == language
+
+
+def test_without_a_question_other_languages_are_refused_too() -> None:
+    with pytest.raises(ConfigError, match="Japanese is not supported"):
+        detect("", "これは猫です。")
 
 
 def test_han_ratio() -> None:

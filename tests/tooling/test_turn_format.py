@@ -142,3 +142,8 @@ def test_the_grammar_names_the_offered_tools_and_sentences_only() -> None:
     assert 'tool-calculator ::= "calculator(" "sentence=" pointer (", formula=" string)? ")"' in grammar
     assert 'pointer ::= "S3"' in grammar
     assert "word_count" not in grammar
+
+
+def test_an_escape_of_half_a_character_is_replaced() -> None:
+    call = turn_format.parse('ACTION: calculator(sentence=S1, formula="1 \\ud800")').call
+    assert call.arguments["formula"] == "1 \ufffd" and call.model_dump_json()

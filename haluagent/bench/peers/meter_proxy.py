@@ -11,8 +11,9 @@ from typing import IO, Any, Self
 
 import httpx
 
-from haluagent.models.endpoint import describe, headers, is_local, normalize
+from haluagent.models.endpoint import headers, is_local, normalize
 from haluagent.models.tokenizer import ApproximateTokenizer
+from haluagent.text.failures import describe
 from haluagent.types import Usage
 
 _PASSED_BACK = ("content-type", "retry-after", "retry-after-ms")

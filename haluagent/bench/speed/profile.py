@@ -7,13 +7,14 @@ agent itself.
 import asyncio
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from haluagent.agent import HaluAgent
 from haluagent.batch.files import check, lines, parse
 from haluagent.models import EmbeddedModel, OpenAIModel
-from haluagent.protocols import ToolContext
+from haluagent.protocols import Message, ToolContext
 from haluagent.tooling.registry import Registry
 from haluagent.types import Record, ToolCall, ToolResult, Usage
 
@@ -41,12 +42,14 @@ class _Model(OpenAIModel):
 
     prompt = generation = waited = 0.0
 
-    def _read(self, answer: dict[str, Any], seconds: float) -> tuple[list[dict[str, Any]], Usage]:
+    def _read(
+        self, answer: dict[str, Any], messages: Sequence[Message], seconds: float
+    ) -> tuple[list[dict[str, Any]], Usage]:
         timings = answer.get("timings") or {}
         self.prompt += timings.get("prompt_ms", 0.0) / 1000
         self.generation += timings.get("predicted_ms", 0.0) / 1000
         self.waited += seconds
-        return super()._read(answer, seconds)
+        return super()._read(answer, messages, seconds)
 
 
 class _Tools(Registry):

@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 
 from haluagent.errors import ConfigError
-from haluagent.models.endpoint import describe, headers, is_local, normalize
+from haluagent.models.endpoint import headers, is_local, normalize
+from haluagent.text.failures import describe
 from haluagent.types import Record
 
 COMPLETIONS = "/chat/completions"

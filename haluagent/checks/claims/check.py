@@ -49,7 +49,7 @@ def check_claims(
     agent: HaluAgent,
     response: str,
     reference: str | Sequence[str] | None,
-    question: str = "",
+    question: str | None = "",
     *,
     claims: Sequence[Claim | str | Sequence[str]] | None = None,
     format: Format = "sentence",
@@ -79,7 +79,7 @@ async def acheck_claims(
     agent: HaluAgent,
     response: str,
     reference: str | Sequence[str] | None,
-    question: str = "",
+    question: str | None = "",
     *,
     claims: Sequence[Claim | str | Sequence[str]] | None = None,
     format: Format = "sentence",
@@ -103,6 +103,7 @@ async def acheck_claims(
     if the claims could not be extracted or the endpoint is gone.
     """
     began = time.monotonic()
+    question = question or ""
     judge = make_checker(checker)
     if aggregator not in get_args(Aggregator):
         raise ConfigError(f"aggregator {aggregator!r} is not known: use {', '.join(get_args(Aggregator))}")
@@ -114,7 +115,7 @@ async def acheck_claims(
             "there is no reference and no search: give a reference, add documents with `haluagent index add PATH`, or "
             "name a search with --search"
         )
-    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else response, response)
+    chosen = await asyncio.to_thread(languages.choose, language, question, response)
     usage, errors = Usage(), []
     if claims is None:
         extraction = await extract(agent, response, question, format=format, language=chosen)

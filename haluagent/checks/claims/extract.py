@@ -38,7 +38,7 @@ async def extract(
         raise ConfigError(f"claim format {format!r} is not known: use {', '.join(get_args(Format))}")
     if not response.strip():
         raise ConfigError("the response is empty: there is nothing to take claims from")
-    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else response, response)
+    chosen = await asyncio.to_thread(languages.choose, language, question, response)
     sentences = await asyncio.to_thread(claiming, response, question)  # a long response takes seconds
     if format == "sentence":
         return Extraction(claims=tuple(map(as_claim, sentences)))

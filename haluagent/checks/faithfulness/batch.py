@@ -8,41 +8,36 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from haluagent.agent import HaluAgent
-from haluagent.batch.files import parsed, run_lines
+from haluagent.batch.files import CarryingRow, Id, parsed, run_lines
 from haluagent.batch.pool import Bounds
 from haluagent.checks.faithfulness.check import acheck
 from haluagent.checks.faithfulness.records import Faithfulness, Score
-from haluagent.types import Record, Usage
+from haluagent.types import Usage
 
-FORM = "{question, answer or response, document, documents, reference, context or passage: a text or a list, id?}"
+FORM = "{question?, answer or response, document, documents, reference, context or passage: a text or a list, id?}"
 
 
 class CheckItem(BaseModel):
-    """A line of the input, including the field names that others use.
-
-    Other fields of the line (a label) are ignored.
-    """
+    """A line of the input, including the field names that others use. Other fields of the line, such as a label, are
+    carried through to its result."""
 
     model_config = ConfigDict(frozen=True)
 
-    question: str
+    question: str | None = None
     answer: str = Field(validation_alias=AliasChoices("answer", "response"))
     documents: str | list[str] = Field(
         validation_alias=AliasChoices("documents", "document", "reference", "context", "passage")
     )
-    id: str | int | None = None
+    id: Id | None = None
 
 
-class CheckRow(Record):
-    """A line of the output; `line` counts the input's lines from 1.
+class CheckRow(CarryingRow):
+    """A line of the output.
 
     `SCORE` is None if nothing was decided. The reason is in `error` if the line could not be checked at all, else in
     `check.error`.
     """
 
-    line: int
-    digest: str = ""
-    id: str | int | None = None
     REASONING: tuple[str, ...] = ()
     SCORE: Score | None = None
     score: float | None = Field(default=None, ge=0, le=1)
@@ -84,5 +79,14 @@ def run(
         )
 
     return run_lines(
-        source, out, agents, CheckRow, judge, in_flight=in_flight, bounds=bounds, again=again, progress=progress
+        source,
+        out,
+        agents,
+        CheckItem,
+        CheckRow,
+        judge,
+        in_flight=in_flight,
+        bounds=bounds,
+        again=again,
+        progress=progress,
     )

@@ -20,8 +20,7 @@ async def by_agent(agent: HaluAgent, case: Case) -> FaithfulnessFinding:
     Claims that could not be checked are new beyond the documents: the score is then at least `UNSAID`, and the
     threshold decides. Undecided if a limit ended the check, or nothing is claimed. Raise `ModelError`.
     """
-    question = case.question if case.question.strip() else message("faithfulness.no_question", case.language)
-    detection = await within(agent).adetect(question, case.answer, case.document, case.language)
+    detection = await within(agent).adetect(case.question, case.answer, case.document, case.language)
     if detection.stop == "error":
         raise ModelError(detection.error or "the endpoint failed")
     claims = [entry for entry in detection.sentences if entry.label != "no_claim"]

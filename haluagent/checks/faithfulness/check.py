@@ -43,7 +43,7 @@ def place_of(documents: Sequence[str], span: Span) -> tuple[int, Span]:
 
 async def acheck(
     agent: HaluAgent,
-    question: str,
+    question: str | None,
     answer: str,
     documents: str | Sequence[str],
     *,
@@ -53,7 +53,7 @@ async def acheck(
     language: Literal["auto", "en", "zh"] = "auto",
     on_error: Literal["report", "raise"] = "report",
 ) -> Faithfulness:
-    """Check whether an answer says nothing beyond the documents and nothing against them. The question may be empty.
+    """Check whether an answer says nothing beyond the documents and nothing against them. The question may be empty or None.
 
     `mode` is "fast" (a scored choice), "judge" (reasons, then the score) or "agent" (claim by claim, with tools). The
     verdict is FAIL if the score is above `threshold`. `prompt_file` is, for the mode "judge", the prompt that a model's
@@ -64,13 +64,14 @@ async def acheck(
     `ModelError`. Raise `ConfigError` for an empty answer, blank documents, or an unknown option.
     """
     began = time.monotonic()
+    question = question or ""
     template = _template(mode, threshold, prompt_file)
     document = text_of(documents)
     if not answer.strip():
         raise ConfigError("the answer is empty: there is nothing to check without it")
     if not document.strip():
         raise ConfigError("the documents are empty: give a text that the answer should be faithful to")
-    chosen = await asyncio.to_thread(languages.choose, language, question if question.strip() else answer, answer)
+    chosen = await asyncio.to_thread(languages.choose, language, question, answer)
     meter = Meter(agent.model, Budget(agent.limits))
     try:
         finding = await _find(
@@ -100,7 +101,7 @@ async def acheck(
 
 def check(
     agent: HaluAgent,
-    question: str,
+    question: str | None,
     answer: str,
     documents: str | Sequence[str],
     *,

@@ -44,7 +44,8 @@ class FileChange(NamedTuple):
 class Summary:
     """Numbers of files; but `left_out` counts parts of them (rows, pages), and `passages` the passages added.
 
-    `skipped` files are hidden or of an unknown type; `failed` ones have no readable text.
+    `skipped` files are hidden, of an unknown type, or links that lead out of the folder; `failed` ones have no readable
+    text.
     """
 
     added: int = 0
@@ -118,13 +119,15 @@ class Adder:
             self._jobs += [partial(self._drop, url) for url in missing]
 
     def _walk(self, root: Path, errors: list[OSError]) -> Iterator[Path]:
+        real_root = os.path.realpath(root)
         for folder, folders, names in os.walk(root, onerror=errors.append):
             shown = sorted(name for name in folders if not name.startswith("."))
             self.summary.skipped += len(folders) - len(shown)
             folders[:] = shown
             for name in sorted(names):
                 path = Path(folder, name)
-                if name.startswith(".") or path.suffix.lower() not in KINDS or not path.is_file():
+                readable = path.suffix.lower() in KINDS and path.is_file()
+                if name.startswith(".") or not readable or not Path(os.path.realpath(path)).is_relative_to(real_root):
                     self.summary.skipped += 1
                 else:
                     yield path

@@ -95,5 +95,5 @@ function item(text) {
   const { question, response, reference } = given ?? {};
   const parts = [reference ?? ""].flat();
   const all = [question ?? "", response, ...parts];
-  return all.every((part) => typeof part === "string") ? { question, response, reference: parts.join("\n\n") } : null;
+  return all.every((part) => typeof part === "string") ? { question: question ?? "", response, reference: parts.join("\n\n") } : null;
 }

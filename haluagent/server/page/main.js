@@ -36,10 +36,9 @@ function page(name) {
 
 async function start() {
   const texts = form.texts();
-  const missing = ["question", "response"].find((name) => !texts[name].trim());
-  if (missing) {
+  if (!texts.response.trim()) {
     say("error_empty");
-    return byId(missing).focus();
+    return byId("response").focus();
   }
   open(new Check(texts));
   aborting = new AbortController();

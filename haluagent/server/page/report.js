@@ -38,7 +38,7 @@ function body(check) {
   return [
     make("h1", { className: state }, t(key)),
     overview(check),
-    paper(t("question"), [check.texts.question]),
+    ...(check.texts.question ? [paper(t("question"), [check.texts.question])] : []),
     paper(t("response"), response(check)),
     ...units.map((unit) => card(check, unit, null)),
     paper(t("reference"), reference(check)),

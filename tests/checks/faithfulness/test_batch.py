@@ -50,7 +50,7 @@ def test_every_line_gets_a_row_with_reasoning_and_score(agent: HaluAgent, tmp_pa
     assert found[1].REASONING == ("the documents say this word for word",) and (found[1].id, found[3].id) == ("a", 7)
     assert found[2].check is not None and found[2].check.usage.calls == 2 == found[2].usage.calls
     assert [bool(found[line].error) for line in range(1, 8)] == [False, False, False, True, True, True, False]
-    assert "an item is {question, answer or response" in str(found[5].error) and "documents are empty" in str(
+    assert "an item is {question?, answer or response" in str(found[5].error) and "documents are empty" in str(
         found[6].error
     )
     assert found[7].check is not None and "claims nothing" in str(
