@@ -13,7 +13,7 @@ from haluagent.protocols import Message
 from haluagent.types import Detection, Sentence, ToolResult
 
 QUESTION = "Describe what the boxes hold."  # no problem to solve: only the sentences are checked
-RESPONSE = "Seven boxes hold 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
+RESPONSE = "There are 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
 
 
 def by_sentence(detection: Detection) -> dict[int, str]:
@@ -220,7 +220,7 @@ def test_open_book_keeps_the_belief_beside_unverified(scripted: Any) -> None:
 
 def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Any) -> None:
     response = (
-        "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars. Ten pens cost 10 * 2 = 20 dollars."
+        "One crate costs 17 * 3 = 54 dollars. In total it is 54 * 2 = 108 dollars. That is 10 * 2 = 20 dollars."
     )
     with HaluAgent(scripted(scripted.calculate)) as agent:
         detection = agent.detect("Describe the costs.", response)
@@ -232,7 +232,7 @@ def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Any) -> None:
 
 
 def test_without_reflection_nothing_is_revised(scripted: Any) -> None:
-    response = "One crate costs 17 * 3 = 54 dollars. Two crates cost 54 * 2 = 108 dollars."
+    response = "One crate costs 17 * 3 = 54 dollars. In total it is 54 * 2 = 108 dollars."
     with HaluAgent(scripted(scripted.calculate), reflect=False) as agent:
         detection = agent.detect("Describe the costs.", response)
     assert by_sentence(detection)[2] == "supported"
