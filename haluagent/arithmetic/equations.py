@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from haluagent.arithmetic.expressions import Value, evaluate_source, same_sources, source
+from haluagent.arithmetic.expressions import Value, algebra_left, evaluate_source, same_sources, source
 from haluagent.arithmetic.notation import SCALE_PLACES, Token, tokenize
 from haluagent.arithmetic.sides import Side, side_after, side_before
 from haluagent.errors import ToolError
@@ -72,7 +72,14 @@ def find_equations(text: str) -> list[Equation]:
 
     May start a child process for π, roots and unknowns.
     """
-    return list(_find_equations(text))
+    try:
+        return list(_find_equations(text, algebra_left()))
+    except _Spent:
+        return list(_find_equations(text, False))
+
+
+class _Spent(Exception):
+    """The time for algebra ended in the middle of a text. What that left open must not be kept for other detections."""
 
 
 def calculates_rightly(text: str) -> bool:
@@ -82,13 +89,15 @@ def calculates_rightly(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)  # the sentences of a response are read again for each of them
-def _find_equations(text: str) -> tuple[Equation, ...]:
+def _find_equations(text: str, algebra: bool) -> tuple[Equation, ...]:
     found: list[Equation] = []
     plain = _FOOTNOTE.sub(lambda mark: " " * len(mark[0]), text)
     for stated in _pairs(tokenize(plain)):
         found.append(_as_said(text, _check(text, stated)))
         if len(found) == MAX_EQUATIONS:
             break
+    if algebra and not algebra_left():
+        raise _Spent
     return tuple(found)
 
 
