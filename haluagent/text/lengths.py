@@ -88,9 +88,10 @@ def _requirements(question: str) -> Iterator[Requirement]:
         if low is None or (low < 10 and not match["low"].isascii() and not match["counted"]):
             continue  # 三字经, 八字
         yield _requirement(match, _HAN_UNITS.get(match["unit"], "字"), low, question)
+    instructs = _INSTRUCTS.search(question) is not None
     for match in _ENGLISH.finditer(question):
         low = _read(match["low"])
-        if low is not None and (match["before"] or match["after"] or _INSTRUCTS.search(question)):
+        if low is not None and (match["before"] or match["after"] or instructs):
             unit: Unit = "words" if match["unit"].lower().startswith("word") else "characters"
             yield _requirement(match, unit, low, question)
 
