@@ -178,11 +178,12 @@ def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     before."""
     segment: list[Token] = []
     depth = 0
+    following = _following(tokens)
     for index, token in enumerate(tokens):
         depth = max(0, depth + {"open": 1, "close": -1}.get(token.kind, 0))
         stop = token.kind == "break" or (token.kind == "comma" and not depth)
         if stop and token.raw.isspace():
-            rest = next((later for later in tokens[index + 1 :] if not later.raw.isspace()), None)
+            rest = following[index]
             if rest is not None and rest.kind == "equals" and rest.text in _SYMBOLS:
                 continue
         if stop:
@@ -191,6 +192,16 @@ def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         else:
             segment.append(token)
     yield segment
+
+
+def _following(tokens: Sequence[Token]) -> list[Token | None]:
+    """Return for each token the next one that is no line end."""
+    found: list[Token | None] = []
+    rest: Token | None = None
+    for token in reversed(tokens):
+        found.append(rest)
+        rest = rest if token.raw.isspace() else token
+    return found[::-1]
 
 
 def _check(text: str, stated: _Stated) -> Equation:
