@@ -109,9 +109,9 @@ def tokenize(text: str) -> list[Token]:
     line, tokens, place, spaced = plain.text, list[Token](), 0, False
     while place < len(line):
         match = _SCANNER.match(line, place)
-        latin = _LATIN.match(line, place)
         kind = match.lastgroup if match else None
-        if latin and kind in (None, "word"):
+        latin = _LATIN.match(line, place) if kind in (None, "word") else None
+        if latin:
             made, end = _latin(latin, tokens, spaced)
         else:
             end = match.end() if match else place + 1
