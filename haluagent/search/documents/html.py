@@ -20,7 +20,7 @@ _BREAK = "\0"  # stands for the end of a block while the line ends of the source
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _COMMENT_END = "-->"
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
+_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")
 # Pages are often in a superset of the encoding they name; one whose declaration is readable as ASCII is not UTF-16.
 _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252", "utf-16": "utf-8"}
 
