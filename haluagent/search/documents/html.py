@@ -34,6 +34,7 @@ def read_html(data: bytes, charset: str | None = None) -> tuple[str, str]:
     # Imported here because it takes a tenth of a second, and only pages need it.
     require("bs4")
     from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
 
     markup = _closed(_DECLARATION.sub("", clean(_decode(data, charset)), count=1))
     if "<" not in markup:
@@ -44,6 +45,8 @@ def read_html(data: bytes, charset: str | None = None) -> tuple[str, str]:
         return one_line(title.get_text(" ")) if title else "", _text(soup)
     except RecursionError as error:
         raise Unreadable("its tags are nested too deeply") from error
+    except ParserRejectedMarkup as error:
+        raise Unreadable("it is no HTML that can be read") from error
 
 
 def _decode(data: bytes, charset: str | None) -> str:
