@@ -46,7 +46,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "language": lambda text: language.own_prose(text),
     "refuses": lambda text: [refusals.refuses(text, scope, text) for scope in ("short", "answer", "sentence")],  # type: ignore[arg-type]
     "words": words.words,
-    "windows": lambda text: windows.windows(text, 100, lambda piece: (len(piece) + 3) // 4),
+    "windows": lambda text: windows.windows(text, 10, lambda piece: (len(piece) + 3) // 4),
     "tokenize": tokenize,
     "find_equations": find_equations,
     "stated_results": stated_results,
