@@ -6,12 +6,13 @@ one supports, and any other that agrees keeps an equation from being wrong.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from haluagent.arithmetic.expressions import Value, evaluate_source, same_sources, source
+from haluagent.arithmetic.expressions import Value, algebra_left, evaluate_source, same_sources, source
 from haluagent.arithmetic.notation import SCALE_PLACES, Token, tokenize
 from haluagent.arithmetic.sides import Side, side_after, side_before
 from haluagent.errors import ToolError
@@ -72,7 +73,14 @@ def find_equations(text: str) -> list[Equation]:
 
     May start a child process for π, roots and unknowns.
     """
-    return list(_find_equations(text))
+    try:
+        return list(_find_equations(text, algebra_left()))
+    except _Spent:
+        return list(_find_equations(text, False))
+
+
+class _Spent(Exception):
+    """The time for algebra ended in the middle of a text. What that left open must not be kept for other detections."""
 
 
 def calculates_rightly(text: str) -> bool:
@@ -82,13 +90,15 @@ def calculates_rightly(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)  # the sentences of a response are read again for each of them
-def _find_equations(text: str) -> tuple[Equation, ...]:
+def _find_equations(text: str, algebra: bool) -> tuple[Equation, ...]:
     found: list[Equation] = []
     plain = _FOOTNOTE.sub(lambda mark: " " * len(mark[0]), text)
     for stated in _pairs(tokenize(plain)):
         found.append(_as_said(text, _check(text, stated)))
         if len(found) == MAX_EQUATIONS:
             break
+    if algebra and not algebra_left():
+        raise _Spent
     return tuple(found)
 
 
@@ -97,16 +107,44 @@ def _as_said(text: str, equation: Equation) -> Equation:
     if equation.holds is None:
         return equation
     start, end = equation.span
-    if any(match.start() < start and end < match.end() for match in _QUOTED.finditer(text)):
+    said = _said(text)
+    quoted = bisect_left(said.quoted, (start, 0))
+    if quoted and end < said.quoted[quoted - 1][1]:
         return replace(equation, holds=None, reason="it is quoted")
-    if _OTHER_NUMBERS.search(text):
+    if said.other_numbers:
         return replace(equation, holds=None, reason="it may be another arithmetic")
-    clauses = [0, *(match.end() for match in _CLAUSE.finditer(text) if not start <= match.start() < end), len(text)]
-    clause = text[max(at for at in clauses if at <= start) : min(at for at in clauses if at >= end)]
-    where = clause if equation.holds else text
-    if _DENIED.search(where) or text.rstrip().endswith(("?", "？")):
+    before = bisect_right(said.marks, start, key=lambda mark: mark[1])
+    after = bisect_left(said.marks, end, key=lambda mark: mark[0])
+    clause = (
+        said.marks[before - 1][1] if before else 0,
+        said.marks[after][1] if after < len(said.marks) else len(text),
+    )
+    denied = bool(_DENIED.search(text[slice(*clause)])) if equation.holds else said.denied
+    if denied or said.asked:
         return replace(equation, holds=None, reason="it may be denied")
     return equation
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What is read once for all equations of a text: its quotations, the marks between its clauses, and its words."""
+
+    quoted: list[Span]
+    marks: list[Span]
+    other_numbers: bool
+    denied: bool
+    asked: bool
+
+
+@lru_cache(maxsize=16)
+def _said(text: str) -> _Said:
+    return _Said(
+        [match.span() for match in _QUOTED.finditer(text)],
+        [match.span() for match in _CLAUSE.finditer(text)],
+        _OTHER_NUMBERS.search(text) is not None,
+        _DENIED.search(text) is not None,
+        text.rstrip().endswith(("?", "？")),
+    )
 
 
 @dataclass(frozen=True)
@@ -143,8 +181,8 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[_Stated]:
                 continue  # the share is a name here: 25% = 0.25 * 80
             if not (_calculates(left) or _calculates(right) or chained):
                 continue  # a name and its value, or one unit in another
-            rest = segment[segment.index(right.tokens[-1]) + 1 : edges[number + 2]]
-            before = segment.index(left.tokens[0])
+            rest = segment[segment.index(right.tokens[-1], place) + 1 : edges[number + 2]]
+            before = segment.index(left.tokens[0], edges[number] + 1)
             if sign.text in _SYMBOLS or _worded(left, right, sign, segment[before:place], rest):
                 lead = segment[before - 1].text.lower() if before else ""
                 yield _Stated(left, right, sign, lead, any(token.kind in ("number", "spelled") for token in rest))
@@ -169,11 +207,12 @@ def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     before."""
     segment: list[Token] = []
     depth = 0
+    following = _following(tokens)
     for index, token in enumerate(tokens):
         depth = max(0, depth + {"open": 1, "close": -1}.get(token.kind, 0))
         stop = token.kind == "break" or (token.kind == "comma" and not depth)
         if stop and token.raw.isspace():
-            rest = next((later for later in tokens[index + 1 :] if not later.raw.isspace()), None)
+            rest = following[index]
             if rest is not None and rest.kind == "equals" and rest.text in _SYMBOLS:
                 continue
         if stop:
@@ -182,6 +221,16 @@ def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
         else:
             segment.append(token)
     yield segment
+
+
+def _following(tokens: Sequence[Token]) -> list[Token | None]:
+    """Return for each token the next one that is no line end."""
+    found: list[Token | None] = []
+    rest: Token | None = None
+    for token in reversed(tokens):
+        found.append(rest)
+        rest = rest if token.raw.isspace() else token
+    return found[::-1]
 
 
 def _check(text: str, stated: _Stated) -> Equation:

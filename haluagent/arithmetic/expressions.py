@@ -10,21 +10,25 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from haluagent.arithmetic.notation import FUNCTIONS, SIGNS, Token, tokenize
+from haluagent.arithmetic.identities import identical
+from haluagent.arithmetic.notation import SIGNS, Token, tokenize
+from haluagent.arithmetic.syntax import EXAMPLES, LETTERS, MAX_EXPONENT, literal, syntax
 from haluagent.errors import ToolError
 from haluagent.sandbox.worker.limited import LimitedWorker
 
 MAX_LENGTH = 300
 MAX_BRACKETS = 30
 MAX_DIGITS = 30
-MAX_EXPONENT = 100
 MAX_FACTORIAL = 100
 MAX_BITS = 1000  # so that every value fits into a float
-EXAMPLES = "15 * 6, (3 + 4) / 2 or 3x + 5 = 63"
 
-_worker = LimitedWorker("haluagent.arithmetic.symbolic:answer")
+# The seconds that the equations of one detection may take together; one that is left over is not decided.
+ALGEBRA_SECONDS = 5.0
+
+_worker = LimitedWorker("haluagent.arithmetic.symbolic:answer", together=ALGEBRA_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def evaluate(formula: str) -> Value:
 def solve(equation: str) -> list[Value]:
     """Return the real values of the one unknown in an equation (`3x + 5 = 63`), at most 8. Raises ToolError."""
     left, right = _sides(equation)
-    return [_read(value) for value in _worker.call({"task": "solve", "sources": [left, right]})]
+    return [_read(value) for value in _ask("solve", left, right)]
 
 
 def same(left: str, right: str) -> bool:
@@ -63,20 +67,29 @@ def same(left: str, right: str) -> bool:
 def evaluate_source(text: str) -> Value:
     """Return the value of an expression that `source` made. Raises ToolError."""
     tree = syntax(text)
-    names = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in _LETTERS})
+    names = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in LETTERS})
     if names:
         raise ToolError(f"{names[0]} has no value; write numbers only, or an equation such as 3x + 5 = 63")
     number = _fraction(tree, text)
     if number is not None:
         return Value(number, True, str(number))
-    return _read(_worker.call({"task": "evaluate", "sources": [text]}))
+    return _read(_ask("evaluate", text))
 
 
 def same_sources(left: str, right: str) -> bool:
     """Do what `same` does for expressions that `source` made. Raises ToolError."""
-    syntax(left)
-    syntax(right)
-    return bool(_worker.call({"task": "same", "sources": [left, right]}))
+    equal = identical(syntax(left), syntax(right), (left, right))
+    return bool(_ask("same", left, right)) if equal is None else equal
+
+
+def algebra_left() -> bool:
+    """Return whether the current detection has time left for what takes SymPy."""
+    return _worker.left() > 0
+
+
+@lru_cache(maxsize=1024)  # an error is not kept: it may come from what else the machine does
+def _ask(task: str, *sources: str) -> Any:
+    return _worker.call({"task": task, "sources": sources})
 
 
 def _read(value: dict[str, Any]) -> Value:
@@ -230,44 +243,7 @@ def _checked(token: Token) -> str:
     return token.text.lstrip("0") or "0" if token.text.isdigit() else token.text
 
 
-# From the expression to a checked tree, and to a fraction -----------------------------------------------------------
-
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_NAMES = _LETTERS | {"pi"}
-_CALLS = FUNCTIONS | {"factorial"}
-_SHAPES = (
-    ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Call, ast.Load,
-    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub,
-)  # fmt: skip
-
-
-def syntax(text: str) -> ast.expr:
-    """Return the syntax tree of an expression, where it holds nothing but arithmetic. Raises ToolError."""
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise ToolError(f"{text[:60]!r} cannot be read as a formula; write one such as {EXAMPLES}") from None
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
-        allowed = isinstance(node, _SHAPES)
-        if isinstance(node, ast.Name):
-            allowed = node.id in (_CALLS if id(node) in called else _NAMES)
-        elif isinstance(node, ast.Call):
-            allowed = isinstance(node.func, ast.Name) and bool(node.args) and not node.keywords
-        elif isinstance(node, ast.Constant):
-            allowed = type(node.value) in (int, float)
-        if not allowed:
-            raise ToolError(f"{text[:60]!r} is not plain arithmetic; write one such as {EXAMPLES}")
-    return tree
-
-
-def literal(node: ast.Constant, text: str) -> Fraction:
-    """Return the exact number a literal in `text` stands for: Python's own float would have lost digits. Raises
-    ToolError."""
-    try:
-        return Fraction(text[node.col_offset : node.end_col_offset])
-    except ValueError:
-        raise ToolError(f"{text[node.col_offset : node.end_col_offset][:20]!r} is not a number") from None
+# From a checked tree to a fraction ----------------------------------------------------------------------------------
 
 
 def _fraction(node: ast.expr, text: str) -> Fraction | None:

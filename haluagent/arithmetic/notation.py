@@ -61,7 +61,7 @@ SCALE_PLACES = dict(zip(SCALES_BY_NAME, (3, 6, 9, 12), strict=True)) | {
 _WHOLE = "[0-9]{1,15}"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("comparison", r"[=<>!]=|=>|<=>|->|<-|[<>≠≤≥≡]|\.{2,}|…"),
-    ("ratio", r"[0-9.]+\s?:\s?[0-9.]+"),
+    ("ratio", r"[0-9.]{1,30}\s?:\s?[0-9.]{1,30}"),
     ("mixed", rf"(?:{_WHOLE}(?:{MIXED}|又)|{_WHOLE}(?: and)? (?={_WHOLE}/[0-9])|{MIXED}){_WHOLE}/{_WHOLE}(?!\.?[0-9])"),
     ("parts", rf"[0-9{HAN_NUMERALS}.]{{1,15}}分之[0-9{HAN_NUMERALS}.点]{{1,15}}"),
     ("name", r"(?!(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z]))[A-Za-z_]+[0-9][A-Za-z0-9_]*"),
@@ -109,9 +109,9 @@ def tokenize(text: str) -> list[Token]:
     line, tokens, place, spaced = plain.text, list[Token](), 0, False
     while place < len(line):
         match = _SCANNER.match(line, place)
-        latin = _LATIN.match(line, place)
         kind = match.lastgroup if match else None
-        if latin and kind in (None, "word"):
+        latin = _LATIN.match(line, place) if kind in (None, "word") else None
+        if latin:
             made, end = _latin(latin, tokens, spaced)
         else:
             end = match.end() if match else place + 1
@@ -226,10 +226,13 @@ def _between(last: Token | None, line: str, start: int, end: int) -> bool:
     return not (_OPENED.search(nearby_before) if after.isspace() else _CLOSED.match(nearby_after))
 
 
+_OPERAND = re.compile(rf"\s*(?:[0-9(.$¥π√]|[{HAN_NUMERALS}]|(?P<word>[a-z]+)(?:-[a-z]+)?\b)")
+
+
 def _operands_beside(last: Token | None, line: str, end: int) -> bool:
     if last is None or not (last.ends_operand or last.kind in ("word", "spelled")):
         return False
-    following = re.match(rf"\s*(?:[0-9(.$¥π√]|[{HAN_NUMERALS}]|(?P<word>[a-z]+)(?:-[a-z]+)?\b)", line[end:])
+    following = _OPERAND.match(line, end)
     return following is not None and (not following["word"] or read_english(following["word"]) is not None)
 
 

@@ -1,6 +1,7 @@
 """The results that a text states: right of an equals sign, or in its final answer."""
 
 import re
+from bisect import bisect_left
 
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.types import Span
@@ -24,10 +25,11 @@ def stated_results(text: str) -> list[Number]:
     numbers = find_numbers(text)
     results = []
     for sign in _EQUALS.finditer(text):
-        number = next((number for number in numbers if number.span[0] >= sign.end()), None)
-        if number is None or _STOP.search(text[sign.end() : number.span[0]]):
+        behind = bisect_left(numbers, sign.end(), key=lambda number: number.span[0])
+        if behind == len(numbers) or _STOP.search(text, sign.end(), numbers[behind].span[0]):
             continue
-        if not _GOES_ON.match(text[number.span[1] :]):
+        number = numbers[behind]
+        if not _GOES_ON.match(text, number.span[1]):
             results.append(number)
     return results
 

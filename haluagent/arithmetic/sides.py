@@ -203,9 +203,9 @@ def _closing(part: Sequence[Token], index: int) -> int:
 
 
 def _only_words(part: Sequence[Token], index: int) -> bool:
-    inside = part[index + 1 : _closing(part, index)]
-    return (
-        bool(inside)
-        and all(token.kind in ("word", "spelled", "unknown", "comma") for token in inside)
-        and any(token.kind == "word" for token in inside)
-    )
+    """Return whether a bracket that opens there holds words alone. One that nothing closes ends with the part."""
+    end = index + 1
+    while end < len(part) - 1 and part[end].kind in ("word", "spelled", "unknown", "comma"):
+        end += 1
+    inside = part[index + 1 : end]
+    return any(token.kind == "word" for token in inside) and (part[end].kind == "close" or end == len(part) - 1)

@@ -10,7 +10,8 @@ from typing import Any
 
 import sympy
 
-from haluagent.arithmetic.expressions import MAX_EXPONENT, MAX_FACTORIAL, literal, syntax
+from haluagent.arithmetic.expressions import MAX_FACTORIAL
+from haluagent.arithmetic.syntax import MAX_EXPONENT, literal, syntax
 from haluagent.errors import ToolError
 
 DIGITS = 30

@@ -2,7 +2,9 @@
 15`)."""
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 from haluagent.arithmetic.equations import Equation
 from haluagent.arithmetic.expressions import solve
@@ -15,7 +17,8 @@ _WORD = re.compile(r"[\u3400-\u9fff]|(?<!\\)(?<![A-Za-z])(?!sqrt|pi)[A-Za-z]{2,}
 _LETTER = re.compile(r"(?<![A-Za-z])([A-Za-z])(?![A-Za-z])")
 
 
-def assigned(text: str) -> dict[str, Number]:
+@lru_cache(maxsize=16)  # of a response, for each of its sentences
+def assigned(text: str) -> Mapping[str, Number]:
     """Return the unknowns that a text gives one number, and only one."""
     found: dict[str, list[Number]] = {}
     numbers = {number.span[0]: number for number in find_numbers(text)}
@@ -26,7 +29,7 @@ def assigned(text: str) -> dict[str, Number]:
     return {name: values[0] for name, values in found.items() if len({value.value for value in values}) == 1}
 
 
-def solved(equation: Equation, values: dict[str, Number]) -> tuple[Number, list[Fraction]] | None:
+def solved(equation: Equation, values: Mapping[str, Number]) -> tuple[Number, list[Fraction]] | None:
     """Return the value that is given for an equation's one unknown, and its solutions; None where they cannot be told.
 
     Starts a child process for the algebra; blocking.

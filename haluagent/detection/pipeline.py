@@ -16,6 +16,7 @@ from haluagent.detection.writing import is_writing
 from haluagent.errors import HaluAgentError, ToolError
 from haluagent.events import Answered, Event, Found
 from haluagent.protocols import Model, Services
+from haluagent.sandbox.worker.work import as_work
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.turn_format import ModelTurn
 from haluagent.types import (
@@ -86,6 +87,7 @@ class Run:
         self.meters.append(meter)
         return meter
 
+    @as_work
     async def run(self) -> Detection:
         """Check everything within the limits. Only cancellation leaves this early."""
         meter = self.meter()
@@ -107,6 +109,7 @@ class Run:
             self._ended("error", str(error))
         return self._answer()
 
+    @as_work
     async def one(self, sentence: Sentence) -> MemoryEntry:
         """Check a single sentence, within the limits."""
         try:

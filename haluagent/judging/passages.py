@@ -11,9 +11,10 @@ from haluagent.types import Sentence, Span
 
 QUOTED_WORDS, QUOTED_HAN = 5, 8  # what is shorter may stand in a text without being said by it
 
-# Where a clause begins and ends. A mark between two digits belongs to a number: 12,500 and 3.5.
-_BEGINS = r"(?:^|[。！!？?；;\n]|(?<!\d)[.,，:：]|[.,，:：](?!\d))\s*"
-_ENDS = r"\s*(?:$|[。！!？?；;\n]|\.(?!\d)|(?<!\d)[,，]|[,，](?!\d))"
+MARGIN = 100  # characters before a quotation in which the mark is looked for that it follows
+
+# Where a clause ends. A mark between two digits belongs to a number: 12,500 and 3.5.
+_ENDS = re.compile(r"\s*(?:$|[。！!？?；;\n]|\.(?!\d)|(?<!\d)[,，]|[,，](?!\d))")
 
 
 def best_windows(text: str, query: str, most: int, limit: int, count: Callable[[str], int]) -> tuple[list[Span], bool]:
@@ -47,8 +48,23 @@ def quoted(claim: str, text: str) -> Span | None:
     core = claim.strip().rstrip("。.！!；;")
     if len(core.split()) < QUOTED_WORDS and len(re.findall(r"[\u3400-\u9fff]", core)) < QUOTED_HAN:
         return None
-    found = re.search(rf"{_BEGINS}({re.escape(core)})(?={_ENDS})", text)
-    return found.span(1) if found else None
+    start = text.find(core)
+    while start >= 0:
+        end = start + len(core)
+        if _begins(text, start) and _ENDS.match(text, end):
+            return start, end
+        start = text.find(core, start + 1)
+    return None
+
+
+def _begins(text: str, start: int) -> bool:
+    """Return whether a clause begins at `start`: only white space stands between it and a mark or the beginning."""
+    before = text[max(0, start - MARGIN) : start]
+    clause = before.rstrip()
+    if not clause or "\n" in before[len(clause) :] or clause[-1] in "。！!？?；;":
+        return True
+    in_number = clause == before and clause[-2:-1].isdecimal() and text[start : start + 1].isdecimal()
+    return clause[-1] in ".,，:：" and not in_number
 
 
 def missing_numbers(claim: str, text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,6 +25,8 @@ from haluagent.server.settings import ServerSettings
 from haluagent.server.watch import Watcher
 from haluagent.text import language as languages
 
+THREADS = 64
+
 _TYPES: dict[int, Type] = {404: "not_found", 405: "method"}
 
 
@@ -39,6 +42,8 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # A thread that waits for algebra or a sandbox costs nothing: there are enough for what others do.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "haluagent"))
         loading = scheduler.loader.load()
         # Loading takes seconds, so it starts in the background.
         asyncio.get_running_loop().run_in_executor(None, languages.identifier)

@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 import sys
+import threading
 import time
 from types import FrameType
 
@@ -20,6 +21,7 @@ from haluagent.server.security import is_loopback
 from haluagent.server.settings import ServerSettings
 
 LEAVING = 5  # seconds in which clients take their last events, after the work has ended
+STUCK = 2.0  # seconds in which threads end after that; a tool's own may never do
 DEAF = 60_000  # milliseconds after which a connection whose client takes nothing of what was sent is cut
 
 
@@ -44,6 +46,7 @@ class Server(uvicorn.Server):
         self._scheduler: Scheduler = app.state.scheduler
         self._grace = settings.grace
         self._said = said
+        self.over = threading.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -63,6 +66,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(0.05)
         self._scheduler.cut()
         await super().shutdown(sockets)
+        self.over.set()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -109,4 +113,13 @@ def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) 
     host, port = listening.getsockname()[:2]
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     said = f"HaluAgent listens on http://{place} (model {agent.model.name}), and loads the model"
-    Server(make_app(agent, settings), settings, said).run([listening])
+    server = Server(make_app(agent, settings), settings, said)
+    threading.Thread(target=_end_at_last, args=(server.over,), daemon=True).start()
+    server.run([listening])
+
+
+def _end_at_last(over: threading.Event) -> None:
+    """End the process of a server that is over, whatever thread of a tool still runs: Python would wait for it."""
+    over.wait()
+    time.sleep(STUCK)
+    os._exit(0)

@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect
 
 from haluagent.agent import HaluAgent
 from haluagent.events import Event
+from haluagent.sandbox.worker.work import as_work
 from haluagent.server.loader import ModelLoader
 from haluagent.server.problems import HttpProblem
 from haluagent.server.queue import Place, RequestQueue
@@ -114,6 +115,7 @@ class Admitted:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    @as_work
     async def _do(self, run: Run, watch: Watch, tell: Tell) -> Result:
         seconds = None
         try:

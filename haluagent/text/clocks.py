@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from haluagent.text.places import Taken
 from haluagent.types import Span
 
 _CLOCK = re.compile(
@@ -12,7 +13,7 @@ _CLOCK = re.compile(
     re.I,
 )
 _HAN_CLOCK = re.compile(
-    r"(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)?\s*(?P<hour>[01]?\d|2[0-3])\s*(?:[点时](?!间)(?P<part>半|(?:\d{1,2})分?)?|[:：](?P<minute>[0-5]\d))"
+    r"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)\s*)?(?P<hour>[01]?\d|2[0-3])\s*(?:[点时](?!间)(?P<part>半|(?:\d{1,2})分?)?|[:：](?P<minute>[0-5]\d))"
 )
 _HAN_WORDS = re.compile(
     r"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)(?P<hour>[一二两三四五六七八九]|十[一二]?)点(?P<part>半|一刻|三刻)?"
@@ -59,8 +60,11 @@ def find_clocks(text: str) -> list[Clock]:
         hour += 12 * (late and hour < 12)
         found.append(Clock(hour * 60 + minute, not half and 0 < hour <= 12, match.span(), match[0].strip()))
     found += [*_han_words(masked), *_english_words(masked)]
+    taken = Taken(len(text))
+    for clock in found:
+        taken.add(clock.span)
     for match in _CLOCK.finditer(masked):
-        if any(clock.span[0] < match.end() and match.start() < clock.span[1] for clock in found):
+        if taken.meets(match.span()):
             continue
         half = (match["half"] or match["am"] or "").lower()
         hour = int(match["hour"] or match["plain"])

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from os.path import commonprefix
 
 from haluagent.text.code_classifier import SourceLine, code_language, unfenced
 from haluagent.types import Record, Span
@@ -90,11 +91,9 @@ def _lines(text: str) -> list[SourceLine]:
 
 def _dedent(lines: list[SourceLine]) -> list[SourceLine]:
     """Return the lines without the indentation that all lines share, and without blank lines at the end."""
-    while not lines[-1].text.strip():
-        lines = lines[:-1]
-    shared = min((line.indent for line in lines if line.text.strip()), key=len)
-    while not all(line.indent.startswith(shared) for line in lines if line.text.strip()):
-        shared = shared[:-1]
+    written = [index for index, line in enumerate(lines) if line.text.strip()]
+    shared = commonprefix([lines[index].indent for index in written])
+    lines = lines[: written[-1] + 1]
     return [line.cut(len(shared)) if line.text.strip() else SourceLine("", line.start) for line in lines]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 MAX_CODE = 50_000  # characters of a program that are parsed
 MAX_BODY = 2000  # lines of a definition without fences
 MAX_BRACKETS = 200  # lines that open brackets and strings may take
+MAX_APOSTROPHES = 30  # quotation marks without another, for whose end all of a line is searched
 MAX_DEPTH = 30  # brackets that one opens in another
 
 
@@ -174,7 +175,7 @@ _MAY_BEGIN = re.compile(
     rf"|{_NAME}\s*(?:[-+*/%&|^@]|//|\*\*|<<|>>)?="
 )
 _LABEL = re.compile(r"[^\n:：`]{1,30}[:：]\s*(?=(?:def\s+\w+\s*\(|class\s+\w+\s*[(:]|from\s+\w[\w.]*\s+import\s))")
-_TOKEN = re.compile(r"#.*|\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[()\[\]{}]")
+_TOKEN = re.compile(r"#.*|\"\"\"|'''|\"(?:\\.|[^\"\\])*+\"|'(?:\\.|[^'\\])*+'|[()\[\]{}\"']")
 
 
 def unfenced(lines: list[SourceLine]) -> Iterator[list[SourceLine]]:
@@ -232,7 +233,7 @@ def _statement_end(lines: list[SourceLine], at: int, indent: int) -> int:
 def _brackets_end(lines: list[SourceLine], at: int) -> int | None:
     """Return the line after the one where every bracket and string that opens on line `at` is closed; None where that
     never comes."""
-    depth, quote = 0, ""
+    depth, quote, apostrophes = 0, "", 0
     for index in range(at, min(len(lines), at + MAX_BRACKETS)):
         text, place = lines[index].text, 0
         while place < len(text):
@@ -252,6 +253,8 @@ def _brackets_end(lines: list[SourceLine], at: int) -> int | None:
                 depth += 1
             elif token[0] in ")]}":
                 depth -= 1
+            elif token[0] in "\"'" and (apostrophes := apostrophes + 1) > MAX_APOSTROPHES:
+                return None
         if depth <= 0 and not quote and not text.endswith("\\"):
             return index + 1
         if depth > MAX_DEPTH:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from haluagent.errors import ToolError
 from haluagent.text.numbers import find_numbers
+from haluagent.text.places import Taken
 from haluagent.types import Span
 
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
@@ -127,16 +128,17 @@ def find_dates(text: str) -> list[FoundDate]:
 
 def find_days(text: str) -> list[Day]:
     """Return the days of `text`, in order, with or without a year. One that can be read in two ways (3/4/2020) is none."""
-    found = []
+    found, taken = [], Taken(len(text))
     for span, readings in _complete(text, _STRICT):
         if len(readings) == 1 and calendar_day(*readings[0]):
             found.append(Day(*readings[0], span, text[slice(*span)].strip()))
+            taken.add(span)
     for pattern in _STRICT_DAYS:
         for match in pattern.finditer(text):
             month, day = month_of(match), int(match["day"])
-            taken = any(one.span[0] < match.end() and match.start() < one.span[1] for one in found)
-            if not taken and 1 <= month <= 12 and 1 <= day <= 31:
+            if not taken.meets(match.span()) and 1 <= month <= 12 and 1 <= day <= 31:
                 found.append(Day(None, month, day, match.span(), match[0].strip()))
+                taken.add(match.span())
     return sorted(found, key=lambda one: one.span)
 
 
@@ -184,11 +186,10 @@ def weekday_name(day: date, language: str) -> str:
 
 def find_durations(text: str) -> list[Duration]:
     """Return the lengths of time stated in `text`, dates left aside. A bare number that is all the text says is days."""
-    dates = [item.span for item in find_dates(text)]
-    numbers = [
-        number for number in find_numbers(text)
-        if not any(start < number.span[1] and number.span[0] < end for start, end in dates)
-    ]  # fmt: skip
+    dates, taken = find_dates(text), Taken(len(text))
+    for item in dates:
+        taken.add(item.span)
+    numbers = [number for number in find_numbers(text) if not taken.meets(number.span)]
     found = []
     for number in numbers:
         match = _DURATION_UNIT.match(text, number.span[1])

@@ -1,6 +1,7 @@
 """Choose the language of a detection, and refuse the languages that are not supported."""
 
 import re
+import threading
 import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, get_args
@@ -180,9 +181,18 @@ def _foreign_latin(prose: str, answer: str) -> str | None:
     return LATIN_LANGUAGES[language]
 
 
-@lru_cache(maxsize=4)
+_loading = threading.Lock()
+
+
 def identifier(codes: tuple[str, ...] = tuple(LATIN_LANGUAGES)) -> "LanguageIdentifier":
-    """Return an identifier that tells these languages apart, as far as it knows them; it is loaded at the first call."""
+    """Return an identifier that tells these languages apart, as far as it knows them; it is loaded at the first call,
+    once, however many threads wait for it."""
+    with _loading:
+        return _load(codes)
+
+
+@lru_cache(maxsize=4)
+def _load(codes: tuple[str, ...]) -> "LanguageIdentifier":
     # Imported here: numpy and the model take a fifth of a second or more, and most texts are decided without them.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from haluagent.text.normalize import MIXED, Plain
 from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, HAN_NUMERALS, HAN_SCALES, SCALES, read_english, read_han
+from haluagent.text.places import Taken
 from haluagent.types import Span
 
 APPROXIMATE = Fraction(6, 1000)
@@ -76,12 +77,12 @@ def find_numbers(text: str) -> list[Number]:
 def _find_numbers(text: str) -> tuple[Number, ...]:
     plain = Plain(text)
     found: list[tuple[int, int, Fraction, int | None, bool]] = []
-    taken = bytearray(len(plain.text))
+    taken = Taken(len(plain.text))
     for reader in (_fractions, _decimals, _han, _english):
         for item in reader(plain.text):
-            if not any(taken[item[0] : item[1]]):
+            if not taken.meets(item[:2]):
                 found.append(item)
-                taken[item[0] : item[1]] = b"\1" * (item[1] - item[0])
+                taken.add(item[:2])
     numbers = []
     for start, end, value, decimals, percent in sorted(found):
         span = plain.span(start, end)

@@ -5,7 +5,7 @@ capital of France is Berlin` a calculator has checked the first half.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from haluagent.text.numbers import find_numbers
@@ -17,7 +17,7 @@ _BETWEEN_CLAUSES = re.compile(
     r"[;；。！？!?、，:：\n()（）]|,(?!\d)|(?<!\d),|\.(?!\d)|\b(?:and|but|while|whereas|which|who|because|since)\b"
 )
 _LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,2}[.)、]\s?|(?:step|case|part) \d{1,2}\b|第\d{1,2}步)", re.IGNORECASE)
-_UNIT = re.compile(_CHECKED + r"+[ \t]?(?:[a-z]{1,20}|[\u3400-\u9fff]{1,2})(?=\s*(?:$|[^\w\s]))")
+_UNIT = re.compile(rf"(?<!{_CHECKED}){_CHECKED}++" + r"[ \t]?(?:[a-z]{1,20}|[\u3400-\u9fff]{1,2})(?=\s*(?:$|[^\w\s]))")
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
 
 
@@ -53,9 +53,18 @@ def left_open(parts: Iterable[CheckedPart]) -> tuple[Span, ...]:
     """Return the spans that all of the parts left open: empty where they cover the sentence together."""
     first, *others = [part.open for part in parts]
     for spans in others:
-        both = [(max(a, c), min(b, d)) for a, b in first for c, d in spans]
-        first = tuple((start, end) for start, end in both if start < end)
+        first = tuple(_in_both(first, spans))
     return first
+
+
+def _in_both(first: Sequence[Span], second: Sequence[Span]) -> Iterator[Span]:
+    """Yield what is in spans of both, each of which are in order and without overlap."""
+    one = other = 0
+    while one < len(first) and other < len(second):
+        (a, b), (c, d) = first[one], second[other]
+        if max(a, c) < min(b, d):
+            yield max(a, c), min(b, d)
+        one, other = (one + 1, other) if b <= d else (one, other + 1)
 
 
 def _clauses(text: str) -> Iterator[Span]:

@@ -8,6 +8,7 @@ An argument may point instead of copy: `sentence=S3`.
 import json
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -22,12 +23,17 @@ ACTION = {"en": "ACTION: ", "zh": "行为："}
 OBSERVATION = {"en": "OBSERVATION: ", "zh": "观察："}
 THOUGHT_CHARACTERS = 120
 STRING_CHARACTERS = 200
+TURN_CHARACTERS = 5000  # of a turn that is read: an endpoint may ignore how long it should be
+MAX_CALLS = 50  # that are looked at in one turn
+MARGIN = 80  # characters before a mark in its line that are looked at
 
 _THOUGHT_MARK = r"(?:THOUGHT|思考)\s*[:：]?\s*"
 _ACTION_MARK = r"(?:ACTION|行为|行动)\s*[:：]?\s*"
 _OBSERVATION_MARK = re.compile(r"(?:OBSERVATION|观察)\s*[:：]")
-_CALL = re.compile(r"([A-Za-z_]\w*)\s*[(（]")
+_CALL = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_]\w{0,63})\s*[(（]")
+_CALL_FOLLOWS = re.compile(r"[\s*`]*[A-Za-z_]\w{0,63}\s*[(（]")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*[=＝:：]\s*")
+_BEHIND_VALUE = re.compile(r"\s*(?:[)）]|[,，]\s*[A-Za-z_]\w*\s*[=＝]|$)")
 _OPENING_QUOTES = {'"': '"', "'": "'", "“": "”", "「": "」", "‘": "’", "”": "”", "＂": "＂"}
 
 
@@ -98,9 +104,12 @@ def parse(text: str, truncated: bool = False) -> ModelTurn:
     """Read one turn, as strict as the grammar or as free as a model without one writes it.
 
     Tolerated: missing marks and colons, full-width punctuation, unescaped or missing quotes, text after the call,
-    Markdown around it. Raises FormatError, with what a valid turn looks like, where no call can be read, and where
-    the model was stopped at the token limit (`truncated`) before the call was closed: half an argument is another one.
+    Markdown around it. Raises FormatError, with what a valid turn looks like, where no call can be read, where the turn is
+    longer than `TURN_CHARACTERS`, and where the model was stopped at the token limit (`truncated`) before the call was
+    closed: half an argument is another one.
     """
+    if len(text) > TURN_CHARACTERS:
+        raise FormatError(f"the turn has {len(text)} characters; write a shorter one, with one call")
     head, tail = _split_action(text)
     match = _CALL.search(tail)
     if match is None:
@@ -121,17 +130,19 @@ def _split_action(text: str) -> tuple[str, str]:
     calls = _complete_calls(text)
 
     def outside(mark: re.Match[str]) -> bool:
-        return not any(start <= mark.start() < end for start, end in calls)
+        before = bisect_right(calls, mark.start(), key=lambda call: call[0])
+        return not before or calls[before - 1][1] <= mark.start()
 
     first = _CALL.search(text)
     for mark in _OBSERVATION_MARK.finditer(text, first.end() if first else len(text)):
         if outside(mark) or _begins_line(text, mark):
             text = text[: mark.start()]
             break
+    last = max((call.start() for call in _CALL.finditer(text)), default=-1)
     marks = [
         mark
         for mark in re.finditer(_ACTION_MARK, text)
-        if _CALL.search(text, mark.end())
+        if (mark.end() <= last or _call_follows(text, mark))
         and (outside(mark) or (_begins_line(text, mark) and _call_follows(text, mark)))
     ]
     if marks:
@@ -145,7 +156,10 @@ def _complete_calls(text: str) -> list[Span]:
     """Find the calls whose arguments can be read up to the closing bracket."""
     calls: list[Span] = []
     position = 0
-    while call := _CALL.search(text, position):
+    for _ in range(MAX_CALLS):
+        call = _CALL.search(text, position)
+        if call is None:
+            break
         position = call.end()
         with suppress(FormatError):
             _, end = _arguments(text, call.end())
@@ -156,12 +170,13 @@ def _complete_calls(text: str) -> list[Span]:
 
 
 def _call_follows(text: str, mark: re.Match[str]) -> bool:
-    return bool(re.compile(r"[\s*`]*" + _CALL.pattern).match(text, mark.end()))
+    return bool(_CALL_FOLLOWS.match(text, mark.end()))
 
 
 def _begins_line(text: str, mark: re.Match[str]) -> bool:
     """Return True where only Markdown and white space stand before a mark in its line."""
-    return not re.search(r"\w", text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()])
+    before = text[max(0, mark.start() - MARGIN) : mark.start()]
+    return not re.search(r"\w", before.rpartition("\n")[2])
 
 
 def _arguments(text: str, position: int) -> tuple[dict[str, Any], int | None]:
@@ -212,7 +227,7 @@ def _closing_quote(text: str, start: int, closing: str) -> int:
             continue
         if text[position] in (closing, '"' if closing == "”" else closing):
             last = position
-            if re.match(r"\s*(?:[)）]|[,，]\s*[A-Za-z_]\w*\s*[=＝]|$)", text[position + 1 :]):
+            if _BEHIND_VALUE.match(text, position + 1):
                 return position
         position += 1
     return last if last >= 0 else len(text)

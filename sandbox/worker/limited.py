@@ -8,32 +8,43 @@ input closes, even if the parent was killed.
 import atexit
 import contextlib
 import importlib
+import itertools
 import json
+import math
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from haluagent.errors import ToolError
+from haluagent.sandbox.worker.work import Work, current
 
 STARTUP_SECONDS = 60.0
+NOTICED = 0.1  # seconds in which a call that waits notices that its work has ended
 READY = "ready"
 
 
 class LimitedWorker:
     """Calls of one function, named `package.module:function`, in a child process. Safe to use from many threads.
 
-    `seconds` limits each call (wall clock and CPU time), `memory` the child's address space in bytes. The function
-    takes one JSON value and returns one. Calls block; under asyncio use `asyncio.to_thread(worker.call, …)`.
+    `seconds` limits each call (wall clock and CPU time), `together` all calls of one piece of work (`work()`), `memory`
+    the child's address space in bytes. The function takes one JSON value and returns one. Calls block; under asyncio use
+    `asyncio.to_thread(worker.call, …)`: they end at once when the work ends that they belong to.
     """
 
-    def __init__(self, target: str, *, seconds: float = 2.0, memory: int = 2**30) -> None:
+    def __init__(self, target: str, *, seconds: float = 2.0, together: float = math.inf, memory: int = 2**30) -> None:
         self.target = target
         self.seconds = seconds
+        self.together = together
         self.memory = memory
-        self._lock = threading.Lock()
+        self._free = threading.Condition()
+        self._busy = False
+        self._waiting: list[tuple[float, int]] = []
+        self._tickets = itertools.count()
         self._child: subprocess.Popen[str] | None = None
         self._owner = os.getpid()
         self._registered = False
@@ -41,16 +52,57 @@ class LimitedWorker:
     def call(self, request: Any) -> Any:
         """Call the function and return its value.
 
-        Raise a `ToolError` with its message if it raised one, or if the child ran into a limit.
+        Raise a `ToolError` with its message if it raised one, if the child ran into a limit, or if the work that this
+        belongs to has used up its time or has ended.
         """
-        with self._lock:
-            reply = self._exchange(self._running(), json.dumps(request), self.seconds)
+        work = current()
+        with self._turn(work):
+            seconds = min(self.seconds, self.left())
+            if seconds <= 0:
+                raise ToolError(self._too_long(self.together))
+            child = self._running(work)
+            began = time.monotonic()
+            reply = self._exchange(child, json.dumps(request), seconds, work)
+            work.used[self.target] = work.used.get(self.target, 0.0) + time.monotonic() - began
             if reply is None:
-                raise ToolError(f"it takes more than {self.seconds:g} s or too much memory; write a smaller formula")
+                work.check()
+                raise ToolError(self._too_long(seconds))
         answer = json.loads(reply)
         if "error" in answer:
             raise ToolError(answer["error"])
         return answer["value"]
+
+    def left(self) -> float:
+        """Return the seconds that the current work may still use; 0 or less where there are none."""
+        work = current()
+        return 0.0 if work.ended else self.together - work.used.get(self.target, 0.0)
+
+    def _too_long(self, seconds: float) -> str:
+        if seconds == self.seconds:
+            return f"it takes more than {seconds:g} s or too much memory; write a smaller formula"
+        return f"all of it together takes more than {self.together:g} s; write fewer or smaller formulas"
+
+    @contextmanager
+    def _turn(self, work: Work) -> Iterator[None]:
+        """Wait until the child is free. Of those who wait, the work goes first that has used least of it, so that a
+        heavy one holds up nobody. Raises ToolError where the work ends meanwhile."""
+        with self._free:
+            place = (work.used.get(self.target, 0.0), next(self._tickets))
+            self._waiting.append(place)
+            try:
+                while self._busy or min(self._waiting) != place:
+                    work.check()
+                    self._free.wait(NOTICED)
+                work.check()
+                self._busy = True
+            finally:
+                self._waiting.remove(place)
+        try:
+            yield
+        finally:
+            with self._free:
+                self._busy = False
+                self._free.notify_all()
 
     def close(self) -> None:
         """End the child, if there is one. A later call starts another."""
@@ -64,7 +116,7 @@ class LimitedWorker:
                 with contextlib.suppress(BrokenPipeError):  # nobody reads what was still to be written
                     stream.close()
 
-    def _running(self) -> "subprocess.Popen[str]":
+    def _running(self, work: Work) -> "subprocess.Popen[str]":
         if self._owner != os.getpid():  # after a fork the child is the parent's: two writers would mix their lines
             self._child, self._owner = None, os.getpid()
         if self._child is not None and self._child.poll() is None:
@@ -80,15 +132,16 @@ class LimitedWorker:
             )
         except OSError as error:
             raise ToolError(f"the calculation could not be started: {error}") from error
-        if self._exchange(self._child, None, STARTUP_SECONDS) != READY + "\n":
+        if self._exchange(self._child, None, STARTUP_SECONDS, work) != READY + "\n":
             self.close()
+            work.check()
             raise ToolError("the calculation could not be started: its process ended at once")
         return self._child
 
-    def _exchange(self, child: "subprocess.Popen[str]", line: str | None, seconds: float) -> str | None:
+    def _exchange(self, child: "subprocess.Popen[str]", line: str | None, seconds: float, work: Work) -> str | None:
         """Write a line (or none) and read one.
 
-        If that takes too long or the child dies, end the child and return None.
+        If that takes too long, the work ends or the child dies, end the child and return None.
         """
         assert child.stdin is not None and child.stdout is not None
         late = threading.Event()
@@ -100,10 +153,11 @@ class LimitedWorker:
         timer = threading.Timer(seconds, end)
         timer.start()
         try:
-            if line is not None:
-                child.stdin.write(line + "\n")
-                child.stdin.flush()
-            reply = child.stdout.readline()
+            with work.stopped_by(end):
+                if line is not None:
+                    child.stdin.write(line + "\n")
+                    child.stdin.flush()
+                reply = child.stdout.readline()
         except (OSError, UnicodeDecodeError):
             reply = ""
         finally:

@@ -9,10 +9,11 @@ import sys
 from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from fake_agent import FakeAgent
+from heavy import SINES
 from places import HELPERS
 
 from haluagent.cli import main as cli
@@ -232,6 +233,7 @@ CHILD = f"""
 import sys
 sys.path.append({HERE!r})
 from fake_agent import FakeAgent
+from heavy import SINES
 from haluagent.cli import main, options
 options.make_agent = lambda wanted: FakeAgent()
 main.main()
@@ -279,3 +281,15 @@ def test_a_terminal_that_cannot_show_a_mark_gets_its_number() -> None:
     done = subprocess.run(command, capture_output=True, env=environment, timeout=10)
     assert done.returncode == 1 and done.stderr == b""
     assert b"\\u2717 [1] contradicted" in done.stdout
+
+
+def test_the_time_limit_ends_a_calculation(endpoint: Any) -> None:
+    """The algebra of this response would take two minutes; what is left of it ends with the detection."""
+    command = [sys.executable, "-m", "haluagent", "detect", "--question", "Is it right?", "--response", SINES, "--json"]
+    command += ["--base-url", endpoint.base_url, "--search", "none", "--sandbox", "none", "--max-seconds", "2"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=200, env=os.environ | {"HALUAGENT_CONFIG": ""}
+    )
+    assert done.returncode == 3, done.stderr
+    found = Detection.model_validate_json(done.stdout)
+    assert found.stop == "budget" and {entry.label for entry in found.sentences} <= {"unverified"}

@@ -6,8 +6,10 @@ import time
 from typing import Any
 
 import pytest
-from serving import TEXT, Held, Serving, http, stream, until
+from heavy import SINES
+from serving import TEXT, Held, Serving, http, make_agent, stream, until
 
+from haluagent.arithmetic import expressions
 from haluagent.server.settings import ServerSettings
 
 
@@ -96,3 +98,16 @@ def test_a_client_that_is_still_sending_does_not_hold_it_up(held: Held, monkeypa
             server.stop()
             server.thread.join(10)
             assert not server.thread.is_alive()
+
+
+def test_the_deadline_ends_a_calculation(scripted: Any) -> None:
+    """The algebra of this response would take two minutes. Others find the worker free."""
+    agent = make_agent(scripted(scripted.calculate))
+    with Serving(agent, ServerSettings(deadline=1.5, grace=0.1)) as server:
+        url = server.url + "/v1/detect"
+        late = http.post(url, json={"question": "Is it right?", "response": SINES}).json()
+        assert late["stop"] == "budget" and late["hallucination"] is None
+        until(lambda: not expressions._worker._busy)
+    with Serving(agent, ServerSettings(grace=0.1)) as server:
+        found = http.post(server.url + "/v1/detect", json=TEXT | {"response": "sqrt(2) * 2 = 5"}).json()
+        assert found["hallucination"]

@@ -9,14 +9,14 @@ from haluagent.types import Span
 
 _ZH, _EN = f"(?:{CHINESE_NAMES})", f"(?:{ENGLISH_NAMES})"
 _LABEL = re.compile(
-    rf"\s*[*#>\s]*(?:(?:sure|certainly|of course|好的|当然)[^:：\n.!。！]{{0,60}}[:：.!。！，,]\s*)?[*]*"
+    rf"[*#>\s]*+(?:(?:sure|certainly|of course|好的|当然)[^:：\n.!。！]{{0,60}}[:：.!。！，,]\s*)?[*]*"
     rf"(?:(?:(?:here is|here's|this is)\s+)?(?:the |an? |your )?(?:{_EN} )?(?:translation|translated text)\b[^:：\n]{{0,60}}"
     rf"|in {_EN}(?:,? (?:it is|this is|that is|you (?:would )?say|we say))?|{_EN}|译文[^：:\n]{{0,10}}|{_ZH}(?:译文|翻译|版)?[是为]?"
     rf"|(?:以下|下面)[^：:\n]{{0,30}}|[^：:\n“”\"「」]{{0,40}}(?:翻译|译)[^：:\n“”\"「」]{{0,20}})[*]*\s*[：:][*]*\s*",
     re.I,
 )
 _NOTE = re.compile(
-    r"\n\s*[(（*_\[【]*(?:注|注释|注意|说明|解释|备注|解析|note|notes|explanation|literally|pronunciation|breakdown)\s*[:：]",
+    r"\n[^\S\n]*[(（*_\[【]*(?:注|注释|注意|说明|解释|备注|解析|note|notes|explanation|literally|pronunciation|breakdown)\s*[:：]",
     re.I,
 )
 _QUOTES = re.compile(
@@ -28,12 +28,12 @@ _ABOUT = re.compile(
 )
 _STATED = re.compile(
     rf"^(?:in {_EN},|in {_EN} (?:you|we|one)\b|the {_EN} (?:words?|for|translation|term|phrase|equivalent|expression|name)\b)"
-    r".*?\b(?:is|are|say|means?|would be)\s+(?P<text>[^,;]+?)[.!]?$",
+    r".*?\b(?:is|are|say|means?|would be)\s+(?P<text>[^,;]{1,500}?)[.!]?$",
     re.I,
 )
 _STATED_OF_IT = re.compile(  # only where the text to translate is named before it
     rf"(?:(?:意思|翻译|译文|译|说|{_ZH})[^，。\n]{{0,6}}?(?:是|为|作|成)|\b(?:means?|translates? (?:to|as|into)|in {_EN} is))"
-    r"\s*(?P<text>[^，。,;\n]+?)[。.!]?$", re.I
+    r"\s*(?P<text>[^，。,;\n]{1,500}?)[。.!]?$", re.I
 )  # fmt: skip
 _SENTENCE_MARKS = " \t\n.。,，:：;；*_"
 

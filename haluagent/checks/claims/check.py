@@ -24,6 +24,7 @@ from haluagent.checks.claims.retrieve import retrieve
 from haluagent.detection.limits import Budget, Meter
 from haluagent.errors import ConfigError, SearchError
 from haluagent.protocols import ToolContext
+from haluagent.sandbox.worker.work import as_work
 from haluagent.text import language as languages
 from haluagent.types import Language, Sentence, Usage
 
@@ -75,6 +76,7 @@ def check_claims(
     )
 
 
+@as_work
 async def acheck_claims(
     agent: HaluAgent,
     response: str,

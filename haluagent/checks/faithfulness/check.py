@@ -17,6 +17,7 @@ from haluagent.checks.faithfulness.template import Template
 from haluagent.detection.limits import Budget, BudgetExceeded, Meter
 from haluagent.errors import ConfigError, ModelError
 from haluagent.judging.comparison import read_without_orders
+from haluagent.sandbox.worker.work import as_work
 from haluagent.text import language as languages
 from haluagent.text.messages import message
 from haluagent.text.refusals import refuses
@@ -41,6 +42,7 @@ def place_of(documents: Sequence[str], span: Span) -> tuple[int, Span]:
     raise IndexError("there is no document")
 
 
+@as_work
 async def acheck(
     agent: HaluAgent,
     question: str | None,

@@ -34,6 +34,7 @@ from haluagent.checks.runs.records import (
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.detection.limits import BudgetExceeded
 from haluagent.errors import ModelError
+from haluagent.sandbox.worker.work import as_work
 
 __all__ = ["GateSettings", "acheck_run", "add_probes", "check_run", "decide"]
 
@@ -41,6 +42,7 @@ REJECTED = ("invalid", "fabricated", "never_called")
 CRITICAL_WEIGHT = 2  # the weight of a critical claim in the mean
 
 
+@as_work
 async def acheck_run(
     agent: HaluAgent, run: AgentRun, *, settings: GateSettings | None = None, probes: bool = True
 ) -> HallucinationReport:

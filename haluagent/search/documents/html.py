@@ -20,7 +20,7 @@ _BREAK = "\0"  # stands for the end of a block while the line ends of the source
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _COMMENT_END = "-->"
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
+_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")
 # Pages are often in a superset of the encoding they name; one whose declaration is readable as ASCII is not UTF-16.
 _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252", "utf-16": "utf-8"}
 
@@ -34,6 +34,7 @@ def read_html(data: bytes, charset: str | None = None) -> tuple[str, str]:
     # Imported here because it takes a tenth of a second, and only pages need it.
     require("bs4")
     from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
 
     markup = _closed(_DECLARATION.sub("", clean(_decode(data, charset)), count=1))
     if "<" not in markup:
@@ -44,6 +45,8 @@ def read_html(data: bytes, charset: str | None = None) -> tuple[str, str]:
         return one_line(title.get_text(" ")) if title else "", _text(soup)
     except RecursionError as error:
         raise Unreadable("its tags are nested too deeply") from error
+    except ParserRejectedMarkup as error:
+        raise Unreadable("it is no HTML that can be read") from error
 
 
 def _decode(data: bytes, charset: str | None) -> str:
