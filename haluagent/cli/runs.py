@@ -181,7 +181,7 @@ def call_lines(validations: "tuple[ToolCallValidation, ...]") -> "Iterator[Line]
     yield Line(("dim", f"{right} of {sum(item.status != 'never_called' for item in validations)} calls valid"))
     for item in validations:
         if item.status != "valid":
-            style = "yellow" if item.status == "stale" else "red"
+            style = "red" if item.status in REJECTED else "yellow"
             yield Line(
                 (style, item.status.replace("_", " ")),
                 ("", f": {item.tool or 'a tool that was not offered'}"),

@@ -11,27 +11,35 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers, known_numbers
-from haluagent.checks.runs.calls.entities import Entity
+from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers
+from haluagent.checks.runs.calls.entities import EMAIL, Entity
 from haluagent.checks.runs.calls.given_dates import GivenDates
+from haluagent.checks.runs.calls.given_numbers import GivenNumbers, Judgement, role_of, unit_after, unit_of
+from haluagent.text.clocks import Clock, find_clocks
 from haluagent.text.dates import possible_dates
 from haluagent.text.normalize import folded
-from haluagent.text.numbers import find_numbers, rounds_to
-from haluagent.text.units import FACTORS_OF_UNITS
+from haluagent.text.numbers import Number
 
+MAX_TEXT = 200_000  # characters read of a text
+MAX_ALL = 1_000_000  # characters read of all texts
 _DASHES = str.maketrans("‐‑‒–—−", "------")
-_PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,}\d")
+_PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,40}\d")
 _FORMULA = re.compile(r"[\d\s.,+\-*/×÷^()=%]+")
 _HOME = re.compile(r"^(?:~|/home/[\w.-]+|/users/[\w.-]+)/")
 _BETWEEN = "-_ .:#/"  # separators between the parts of an identifier, two in a row at most
 _AT_DOT = re.compile(r"\s+[([]?(at|dot)[)\]]?\s+")
 _START, _END = re.compile(r"(?<![a-z0-9])"), re.compile(r"(?![a-z0-9])")
-_HOST_START, _HOST_END = re.compile(r"(?<![a-z0-9-])(?<![a-z0-9]\.)"), re.compile(r"(?![a-z0-9-]|\.[a-z0-9])")
-_WWW, _WWW_END = re.compile(r"(?<=www\.)"), re.compile(r"(?![a-z0-9.-])")
+_IN_HOST = r"a-z0-9_\u00c0-\u024f\u0370-\u052f-"  # Chinese stands beside a host without a space
+_HOST_START = re.compile(rf"(?<![{_IN_HOST}])(?<![{_IN_HOST}]\.)")
+_HOST_END = re.compile(rf"(?![{_IN_HOST}@]|\.[{_IN_HOST}])")
+_WWW, _WWW_END = re.compile(rf"(?<=www\.)(?<![{_IN_HOST}.]www\.)"), _HOST_END
 _PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
-FACTORS = (Fraction(2), *FACTORS_OF_UNITS)  # a half and a double, too
-MAX_OPERANDS = 24  # with more numbers than these, some two would make almost any third
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_BOUND = re.compile(r"(?:00:00|23:59)(?::\d\d)?(?:\.0+)?(?:Z|[+-]\d\d:?\d\d)?|24:00")
+_CLOCK_TIME = re.compile(r"\d{1,2}:\d{2}.*", re.S)
+SMALL = 100  # below, and without decimals, a number in words may be a count or a rank of the model's own
+LONG_SETTING = 100_000
 # Characters of an abbreviated hash, and of a whole one; digits of a telephone number.
 ABBREVIATED, HASH, PHONE = (7, 32, 7)
 
@@ -41,11 +49,6 @@ class _Piece:
 
     def __init__(self, text: str) -> None:
         self.text = text
-
-    @cached_property
-    def spoken(self) -> str:
-        """Return the text with spelled-out e-mail addresses written normally: "ann at example dot com"."""
-        return _AT_DOT.sub(lambda match: {"at": "@", "dot": "."}[match[1]], self.text)
 
     @cached_property
     def joined(self) -> str:
@@ -65,16 +68,22 @@ class Sources:
     """The texts that an argument may take its entities from. They grow with the run."""
 
     def __init__(self) -> None:
+        self.cut = False  # whether a text was too long to be read to its end
+        self._left = MAX_ALL
         self._pieces: list[_Piece] = []
         self._dates = GivenDates()
-        self._numbers: set[Fraction] = set()
-        self._known: set[Fraction] = set()  # also the values that a percentage can stand for
+        self._numbers = GivenNumbers()
+        self._clocks: list[Clock] = []
+        self._emails: set[str] = set()
         self._phones: defaultdict[str, set[str]] = defaultdict(set)  # by their last digits
         self._uncounted: list[str] = []  # texts whose numbers have not been needed yet
 
     def add(self, text: str, *, clock: bool = False) -> None:
-        """Add a text; that of a `clock` says what day it is. It is read only when needed."""
-        text = _readable(text)
+        """Add a text; that of a `clock` says what day it is. It is read only when needed, and to MAX_TEXT characters."""
+        most = min(MAX_TEXT, self._left)
+        self.cut |= len(text) > most
+        self._left -= min(len(text), most)
+        text = _readable(text[:most])
         self._dates.add(text, clock=clock)
         self._uncounted.append(text)
         self._pieces.append(_Piece("\n" + _address(text)))
@@ -83,20 +92,39 @@ class Sources:
             last = self._pieces.pop()
             self._pieces[-1] = _Piece(self._pieces[-1].text + last.text)
 
-    def have(self, entity: Entity, whole: str) -> bool:
-        """Return whether an entity is in the texts, in whatever notation, or follows from them in one step.
+    def judge(self, entity: Entity, description: str = "") -> Judgement:
+        """Return whether an entity is in the texts, in whatever notation, or follows from them in one step, or whether
+        that is unclear.
 
-        `whole` is the value that contains it. A date may follow from today or another date (`GivenDates`). A number may
-        be the sum, difference, product or quotient of two given ones, or a given one in another unit. A path or an
-        address may be composed of a given beginning and given identifiers, a hash may be abbreviated, and an identifier
-        may get its prefix from a word of the texts (ORD-1234 from "order 1234").
+        A date may follow from today or another date (`GivenDates`), a number from others (`GivenNumbers`); it must be
+        given in the role that the parameter has, whose `description` may name its unit. A path or an address may be
+        composed of a given beginning and given identifiers, a hash may be abbreviated, and an identifier may get its
+        prefix from a word of the texts (ORD-1234 from "order 1234"). In a program, only addresses and quoted
+        identifiers must be given: the rest is the model's own work.
         """
+        if entity.kind == "number":
+            return self._judge_number(entity, description)
+        if entity.kind == "time":
+            return "given" if _BOUND.fullmatch(entity.text) or self._has_time(entity.text) else "unclear"
+        if self._have(entity):
+            clock = _CLOCK_TIME.search(entity.text) if entity.kind == "date" else None
+            known = clock is None or _BOUND.fullmatch(clock[0]) or not self._clocks or self._has_time(clock[0])
+            return "given" if known else "unclear"
+        own_work = entity.form == "code" and entity.kind not in ("url", "email") and not (
+            entity.quoted and entity.kind == "id" and len(re.findall(r"\d", entity.text)) > 3
+        )
+        return "unclear" if own_work else "invented"
+
+    def states(self, number: Number) -> bool:
+        """Return whether the texts state a number, in whatever role."""
+        self._count()
+        return self._numbers.states(number.value)
+
+    def _have(self, entity: Entity) -> bool:
         text = _address(entity.text)
         if entity.kind == "date":
             days = possible_dates(entity.text)
             return not days or any(map(self._dates.has, days)) or self._has(text)
-        if entity.kind == "number":
-            return self._has(text) or self._has_number(entity.text, whole)
         if entity.kind == "url":
             return self._has_url(text)
         if entity.kind == "path":
@@ -106,8 +134,13 @@ class Sources:
         if entity.kind == "phone":
             return self._has(text) or self._has_phone(text)
         if entity.kind == "email":
-            return self._has(text) or any(text in piece.spoken for piece in self._pieces)
+            self._count()
+            return text in self._emails
         return self._has_id(text)
+
+    def _has_time(self, text: str) -> bool:
+        self._count()
+        return all(any(clock.is_same(other) for other in self._clocks) for clock in find_clocks(text))
 
     def _has(self, key: str, start: re.Pattern[str] = _START, end: re.Pattern[str] = _END) -> bool:
         """Return whether a piece contains the key by itself, not inside a longer word or number."""
@@ -176,40 +209,70 @@ class Sources:
         self._count()
         return any(phone.endswith(digits) or digits.endswith(phone) for phone in self._phones.get(digits[-PHONE:], ()))
 
-    def _has_number(self, text: str, whole: str) -> bool:
-        constants = USUAL_CONSTANTS if _FORMULA.fullmatch(whole) and re.search(r"\d\s*[-+*/×÷^%]", whole) else ()
+    def _judge_number(self, entity: Entity, description: str) -> Judgement:
         self._count()
-        return all(
-            (value := abs(number.value)) in self._known or value in constants
-            or self._follows(value, number.decimals) or self._has_phone(number.text)
-            for number in calculated_numbers(text)
-        )  # fmt: skip
+        formula = _FORMULA.fullmatch(entity.whole) and re.search(r"\d\s*[-+*/×÷^%]", entity.whole)
+        if formula or entity.number is None:
+            found = [self._judge_operand(number) for number in calculated_numbers(entity.text)]
+            return "invented" if "invented" in found else "unclear" if "unclear" in found else "given"
+        number, name, value = entity.number, entity.name, entity.number.value
+        whole = value.denominator == 1
+        words = entity.form != "value"
+        judged = self._numbers.judge(number, name, unit_after(entity.after) or unit_of(name, description), text=words)
+        if judged in ("given", "unclear"):
+            return judged  # type: ignore[return-value]
+        if self._has_phone(number.text) or self._is_day(value):
+            return "given"
+        if judged == "other role":
+            return "invented"
+        if words:
+            own = entity.form == "code" or (whole and abs(value) <= SMALL) or _YEAR.fullmatch(entity.text)
+            return "unclear" if own else "invented"
+        return "unclear" if self._is_usual(name, value) or self._numbers.is_few(number, name) else "invented"
 
-    def _follows(self, value: Fraction, decimals: int | None) -> bool:
-        """Return whether a number is one operation away from the given ones, or the time stamp of a given day."""
-        given = self._numbers
-        if any(value * factor in given or value / factor in given for factor in FACTORS):
-            return True
-        if value >= 10**9 and any((day := _day(float(value) / scale)) and self._dates.has(day) for scale in (1, 1000)):
-            return True
-        if len(given) > MAX_OPERANDS:
+    def _judge_operand(self, number: Number) -> Judgement:
+        if abs(number.value) in USUAL_CONSTANTS:
+            return "given"
+        judged = self._numbers.judge(number, "", None, text=True)
+        small = number.value.denominator == 1 and abs(number.value) < SMALL
+        return "unclear" if judged == "unclear" or (judged != "given" and small) else "given" if judged == "given" else "invented"
+
+    def _is_usual(self, name: str, value: Fraction) -> bool:
+        """Return whether nobody need give this: 0 and 1, a round number for a setting such as `limit`, a place on
+        earth."""
+        role = role_of(name)
+        if value in (0, 1):
+            return role != "money"
+        if role == "place":
+            return abs(value) <= 180
+        if role != "setting" or not 0 < value <= LONG_SETTING:
             return False
-        return any(
-            value in (one + other, abs(one - other), one * other)
-            or (other and decimals and rounds_to(one / other, value, decimals))
-            for one in given
-            for other in given
+        size = int(value)
+        return value <= SMALL or size & (size - 1) == 0 or len(str(size).rstrip("0")) <= 2
+
+    def _is_day(self, value: Fraction) -> bool:
+        """Return whether a number is the time stamp of a given day."""
+        return value >= 10**9 and any(
+            (day := _day(float(value) / scale)) and self._dates.has(day) for scale in (1, 1000)
         )
 
     def _count(self) -> None:
-        """Read the numbers of new texts."""
+        """Read the numbers, times and e-mail addresses of new texts."""
         for text in self._uncounted:
-            self._numbers.update(abs(number.value) for number in find_numbers(text))
-            self._known |= known_numbers(text)
-            for match in _PHONE.findall(_address(text)):
-                phone = re.sub(r"\D", "", match)
+            address = _address(text)
+            self._numbers.read(text)
+            self._clocks += find_clocks(text)
+            for form in (address, _AT_DOT.sub(lambda match: {"at": "@", "dot": "."}[match[1]], address)):
+                self._emails.update(match[0] for match in EMAIL.finditer(form))
+            for found in _PHONE.findall(address):
+                phone = re.sub(r"\D", "", found)
                 self._phones[phone[-PHONE:]].add(phone)
         self._uncounted.clear()
+
+
+def is_small(entity: Entity) -> bool:
+    """Return whether an entity is a whole number up to SMALL."""
+    return entity.number is not None and entity.number.value.denominator == 1 and abs(entity.number.value) <= SMALL
 
 
 def _occurrences(key: str, text: str) -> Iterator[int]:
