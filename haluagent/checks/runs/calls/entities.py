@@ -12,11 +12,12 @@ from haluagent.text.numbers import Number, find_numbers
 from haluagent.types import Span
 
 Kind = Literal["url", "email", "path", "date", "time", "handle", "phone", "id", "number"]
-Form = Literal["value", "text", "code"]
+Form = Literal["value", "formula", "text", "code"]
 
 MAX_LEAVES = 2000  # values read of a call
 MAX_TEXT = 20_000  # characters read of a value
 MAX_CALL = 100_000  # characters read of a call
+BLANK = "\0"  # not a space: many patterns skip spaces
 MAX_RUN = 300  # characters without a space or a bracket that may be an address; what is longer is data, and not read
 
 _END = r"[^\s<>\"'`“”‘’，。；：、（）()\[\]{}|]"
@@ -73,7 +74,9 @@ _IN_CODE = re.compile(
     r"|\\[dwsb][+*{)\]]|\(\?[:=!<]|\[\^?[\w-]{1,20}\][+*{]",
     re.I | re.M,
 )
-_ALMOST_A_NUMBER = re.compile(r"[\s$€£¥~#%(),.:+-]*(?:[^\W\d_]{1,12}[\s.)%]*)?(?:[^\W\d_]{1,12}[\s.)]*)?")
+_FORMULA = re.compile(r"(?=.*\d\s?[-+*/×÷^%])[\d\s.,+\-*/×÷^()=%]{1,500}")
+_SPACES = re.compile(r"(\s)\s{3,}")
+_ALMOST_A_NUMBER = re.compile(r"[\s\0$€£¥~#%(),.:+-]*(?:[^\W\d_]{1,12}[\s.)%]*)?(?:[^\W\d_]{1,12}[\s.)]*)?")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,6 @@ class Entity:
     path: str
     name: str = ""
     form: Form = "text"
-    whole: str = ""
     number: Number | None = None
     after: str = ""
     quoted: bool = False
@@ -130,7 +132,7 @@ class Leaves:
                 self.cut |= len(value) > most or any(
                     not _URL.match(run[0]) or len(run[0]) > MAX_URL for run in _LONG.finditer(value[:most])
                 )
-                yield Leaf(unicodedata.normalize("NFKC", value[:most]), path, name, form)
+                yield Leaf(unicodedata.normalize("NFKC", without_gaps(value[:most])), path, name, form)
             elif isinstance(value, (int, float)) and not isinstance(value, bool):
                 yield Leaf(_written(value), path, name, "value")
         self.cut |= bool(waiting)
@@ -145,15 +147,15 @@ def entities(leaf: Leaf) -> Iterator[Entity]:
         part = text[start:end].rstrip(".,;:!?")
         quoted = text[start - 1 : start] in ("'", '"') and text[end : end + 1] == text[start - 1 : start]
         if not (kind == "id" and _NO_ID.fullmatch(part)):
-            yield Entity(kind, part, leaf.path, leaf.name, form, leaf.text, quoted=quoted)
+            yield Entity(kind, part, leaf.path, leaf.name, form, quoted=quoted)
     for number in find_numbers(rest):
         start, end = number.span
         written, after = text[start:end].strip(), text[end : end + 16]
-        yield Entity("number", written, leaf.path, leaf.name, form, leaf.text, number, after)
+        yield Entity("number", written, leaf.path, leaf.name, form, number, after)
 
 
 def places(text: str) -> tuple[list[tuple[Kind, Span]], str]:
-    """Return where the entities other than numbers are, and the text with spaces in their place.
+    """Return where the entities other than numbers are, and the text with BLANK in their place.
 
     Runs that are too long for an address are left out.
     """
@@ -169,11 +171,16 @@ def places(text: str) -> tuple[list[tuple[Kind, Span]], str]:
     return [*found, *(("time", span) for span in spans)], _blanked(text, spans)
 
 
+def without_gaps(text: str) -> str:
+    """Return a text with at most three spaces or line breaks in a row: patterns that skip them take long with more."""
+    return _SPACES.sub(lambda run: run[1] * 3, text)
+
+
 def _blanked(text: str, spans: Iterable[Span]) -> str:
     parts, last = [], 0
     for start, end in spans:
         if start >= last:
-            parts += [text[last:start], " " * (end - start)]
+            parts += [text[last:start], BLANK * (end - start)]
             last = end
     return "".join([*parts, text[last:]]) if parts else text
 
@@ -186,10 +193,12 @@ def _dates(text: str) -> Iterator[Span]:
 
 
 def _form(text: str) -> Form:
-    """Return whether a text is one value (`12.50 USD`), a program or a formula for one, or words."""
+    """Return whether a text is one value (`12.50 USD`), a formula, a program, or words."""
     numbers = find_numbers(text) if len(text) <= 60 else []
     if len(numbers) == 1 and _ALMOST_A_NUMBER.fullmatch(_blanked(text, [numbers[0].span])):
         return "value"
+    if _FORMULA.fullmatch(text):
+        return "formula"
     return "code" if _IN_CODE.search(text) else "text"
 
 

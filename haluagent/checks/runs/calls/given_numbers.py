@@ -168,8 +168,9 @@ class GivenNumbers:
             self._usable.update(abs(value) for value in values)
         unit = ("money", Fraction(100)) if role == "money" else None
         unit = unit_after(after) or (unit_of(field[1]) if field else None) or unit
-        if unit:
-            self._measures[unit[0]].add(number.value * unit[1])
+        if unit or role == "plain":
+            dimension, size = unit or ("amount", Fraction(100))
+            self._measures[dimension].add(number.value * size)
         return named
 
     def _role(self, number: Number, before: str, after: str, field: str) -> tuple[Role, str]:
@@ -244,7 +245,7 @@ class GivenNumbers:
         return self._follows(value, decimals)
 
     def _measured(self, value: Fraction, decimals: int | None, dimension: str, size: Fraction) -> bool:
-        given = self._measures.get(dimension, set())
+        given = self._measures[dimension] | (self._measures["amount"] if dimension == "money" else set())
         if value * size in given:
             return True
         return bool(decimals) and len(given) <= MOST and any(rounds_to(one / size, value, decimals) for one in given)

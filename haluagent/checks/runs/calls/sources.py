@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers
-from haluagent.checks.runs.calls.entities import EMAIL, Entity
+from haluagent.checks.runs.calls.entities import EMAIL, Entity, without_gaps
 from haluagent.checks.runs.calls.given_dates import GivenDates
 from haluagent.checks.runs.calls.given_numbers import GivenNumbers, Judgement, role_of, unit_after, unit_of
 from haluagent.text.clocks import Clock, find_clocks
@@ -24,7 +24,6 @@ MAX_TEXT = 200_000  # characters read of a text
 MAX_ALL = 1_000_000  # characters read of all texts
 _DASHES = str.maketrans("‐‑‒–—−", "------")
 _PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,40}\d")
-_FORMULA = re.compile(r"[\d\s.,+\-*/×÷^()=%]+")
 _HOME = re.compile(r"^(?:~|/home/[\w.-]+|/users/[\w.-]+)/")
 _BETWEEN = "-_ .:#/"  # separators between the parts of an identifier, two in a row at most
 _AT_DOT = re.compile(r"\s+[([]?(at|dot)[)\]]?\s+")
@@ -83,7 +82,7 @@ class Sources:
         most = min(MAX_TEXT, self._left)
         self.cut |= len(text) > most
         self._left -= min(len(text), most)
-        text = _readable(text[:most])
+        text = without_gaps(_readable(text[:most]))
         self._dates.add(text, clock=clock)
         self._uncounted.append(text)
         self._pieces.append(_Piece("\n" + _address(text)))
@@ -211,8 +210,7 @@ class Sources:
 
     def _judge_number(self, entity: Entity, description: str) -> Judgement:
         self._count()
-        formula = _FORMULA.fullmatch(entity.whole) and re.search(r"\d\s*[-+*/×÷^%]", entity.whole)
-        if formula or entity.number is None:
+        if entity.form == "formula" or entity.number is None:
             found = [self._judge_operand(number) for number in calculated_numbers(entity.text)]
             return "invented" if "invented" in found else "unclear" if "unclear" in found else "given"
         number, name, value = entity.number, entity.name, entity.number.value
