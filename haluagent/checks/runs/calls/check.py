@@ -81,7 +81,7 @@ def _validated(
         return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=errors)
 
     unknown = _bounded(
-        f"{item.path or 'arguments'}: {item.kind} {item.text!r} comes from nowhere in the run" for item in judged.invented
+        f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why()
     )
     if not offered:
         return found("invalid", "the run does not say which tools were offered: record them", *unknown)
@@ -143,6 +143,7 @@ class _Judged:
     """The entities of a call that come from nowhere, and remarks on what cannot be judged."""
 
     def __init__(self, call: ToolUse, own: _Own, sources: Sources) -> None:
+        self._sources = sources
         self.invented: list[Entity] = []
         self.remarks: list[str] = []
         leaves = Leaves(call.arguments)
@@ -162,6 +163,12 @@ class _Judged:
                 self.remarks.append(f"{item.path or 'arguments'}: {item.kind} {item.text!r} cannot be verified: {why}")
         if leaves.cut:
             self.remarks.append(f"arguments: too long to be read whole: {MAX_CALL:,} characters, and no data in between")
+
+    def why(self) -> Iterator[tuple[Entity, str]]:
+        """Yield the invented entities, each with the reason."""
+        for item in self.invented:
+            stated = item.number is not None and self._sources.states(item.number)
+            yield item, "is given for something else" if stated else "comes from nowhere in the run"
 
 
 def _is_allowed(text: str, allowed: Sequence[str]) -> bool:
@@ -193,9 +200,9 @@ def _schema_texts(schema: Any) -> Iterator[tuple[str, str, bool]]:
 
 
 def _without(result: str, invented: Sequence[Entity]) -> str:
-    result = result[:MAX_TEXT]
-    folded = result.casefold()
+    read, rest = result[:MAX_TEXT], result[MAX_TEXT:]
+    folded = read.casefold()
     for text in dict.fromkeys(item.text for item in invented):
         if text.casefold() in folded:  # faster than the pattern
-            result = re.sub(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", " ", result, flags=re.I)
-    return result
+            read = re.sub(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", " ", read, flags=re.I)
+    return read + rest

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from haluagent.checks.runs.calls.roles import role_of
 from haluagent.text.clocks import find_clocks
 from haluagent.text.dates import date_places
 from haluagent.text.numbers import Number, find_numbers
@@ -62,6 +63,7 @@ _NO_ID = re.compile(
     r"(?i:(?:utf|iso|sha|md|rfc|ieee|base|int|uint|float|latin|covid|gpt|http|ip|ipv|win|mp)[-_ ]?\d+\w*)"
     r"|(?i:mid|pre|post|early|late|fy|q[1-4]|h[12])[-_]?\d+|[A-Z]?[a-z]+-\d{1,2}"
 )
+_NAMED_ID = re.compile(r"(?=.*[A-Z])[A-Z]*\d{2,3}[A-Z\d]*")  # SPRING26, where a parameter asks for a code
 _CURRENCY = re.compile(r"\b(?:USD|EUR|CNY|RMB|GBP|JPY|HKD|US)(?=\d)", re.I)
 _LONG = re.compile(rf"[\w.+@/:#~%&?=\\-]{{{MAX_RUN},}}")
 _URL = re.compile(r".{0,15}://", re.S)
@@ -71,7 +73,7 @@ _IN_CODE = re.compile(
     r"|^[ \t]*(?:import|from) [\w.]{1,60}(?: (?:import|as) \w{1,60})?[ \t]*$|^[ \t]*[\w.\[\]\"']{1,60} ?[-+*/]?=[^=\n]"
     r"|^[ \t]*[\w.]{1,60}\([^\n]{0,300}\)[.;\w()]{0,40}[ \t]*$"
     r"|\bselect\b[^;]{1,400}\bfrom\b|\bupdate\b[^;]{1,200}\bset\b|\binsert\s+into\b|\bdelete\s+from\b|\bcreate\s+table\b"
-    r"|\\[dwsb][+*{)\]]|\(\?[:=!<]|\[\^?[\w-]{1,20}\][+*{]",
+    r"|\{[^{}]{0,200}:[^{}]{0,200};|\\[dwsb][+*{)\]]|\(\?[:=!<]|\[\^?[\w-]{1,20}\][+*{]",
     re.I | re.M,
 )
 _FORMULA = re.compile(r"(?=.*\d\s?[-+*/×÷^%])[\d\s.,+\-*/×÷^()=%]{1,500}")
@@ -141,6 +143,9 @@ class Leaves:
 def entities(leaf: Leaf) -> Iterator[Entity]:
     """Yield the entities of a value, in the order of their kinds; the numbers come last."""
     form = leaf.form or _form(leaf.text)
+    if role_of(leaf.name) == "identifier" and _NAMED_ID.fullmatch(leaf.text):
+        yield Entity("id", leaf.text, leaf.path, leaf.name, form)
+        return
     text = _CURRENCY.sub(lambda match: " " * len(match[0]), leaf.text)
     found, rest = places(text)
     for kind, (start, end) in found:

@@ -5,60 +5,25 @@ A role is what a number is: an amount of money, an identifier, a part of a date,
 
 import re
 from collections import defaultdict
+from collections.abc import Set
 from fractions import Fraction
 from itertools import permutations
 from math import floor
 from typing import Literal
 
 from haluagent.checks.runs.calls.entities import places
+from haluagent.checks.runs.calls.roles import NOT_FOR, UNITS, role_of, unit_after, unit_named, unit_of
 from haluagent.text.numbers import Number, find_numbers, rounds_to
 from haluagent.text.numerals import HAN_NUMBER, read_han
 
 Role = Literal["money", "identifier", "date", "percent", "measure", "plain"]
 Judgement = Literal["given", "unclear", "invented"]
 
-# How a parameter or a field is used, by the last word of its name.
-_WORDS = {
-    "identifier": "id ids no number code key ref reference order ticket invoice account sku zip postal postcode phone mobile tel "
-    "serial pin 编号 单号 订单号 号码 账号 卡号 邮编",
-    "money": "amount price total subtotal cost fee refund budget balance tax tip fare payment salary deposit 金额 价格 总价 费用 预算",
-    "count": "quantity qty count guests people persons adults children rooms nights seats tickets copies items units passengers "
-    "participants attendees size 数量 人数 件数 晚数 天数",
-    "place": "lat latitude lon lng long longitude coordinates 纬度 经度",
-    "setting": "limit page pages pagenumber pagesize offset skip k n top topk results temperature timeout retries precision depth width "
-    "height indent radius zoom tokens threshold delay interval seed quality workers concurrency",
-}
-_ROLE_OF_WORD = {word: role for role, words in _WORDS.items() for word in words.split()}
-_NOT_FOR: dict[str, frozenset[str]] = {
-    "money": frozenset(("identifier", "date")),
-    "count": frozenset(("identifier", "date", "money", "percent")),
-    "identifier": frozenset(("money", "percent", "measure")),
-}  # fmt: skip
-# The units of a dimension in words, and how many of the first of them each is.
-_UNITS: dict[str, tuple[str, Fraction]] = {
-    word: (dimension, Fraction(size))
-    for dimension, units in {
-        "time": "ms=milli=millis=millisecond=毫秒:1 s=sec=second=秒:1000 min=minute=分钟:60000 h=hr=hour=小时:3600000 "
-        "d=day=night=天=晚=夜:86400000 week=周=星期:604800000 fortnight:1209600000 month=个月=月:2592000000 "
-        "quarter=季度:7776000000 y=year=yr=年:31536000000",
-        "length": "mm=毫米:1 cm=厘米:10 m=meter=metre=米:1000 km=kilometer=kilometre=公里=千米:1000000 inch=inche:25.4 ft=feet=foot:304.8 "
-        "mi=mile:1609344/1000",
-        "mass": "mg=毫克:1 g=gram=克:1000 kg=kilo=kilogram=公斤=千克:1000000 lb=pound:453592.37 oz=ounce:28349.523125 吨=tonne:1000000000",
-        "volume": "ml=毫升:1 l=liter=litre=升:1000",
-        "data": "byte=bytes=字节:1 kb:1024 mb:1048576 gb:1073741824 tb:1099511627776",
-        "money": "cent=分=fen=pence=penny:1 角:10 $=€=£=¥=dollar=usd=euro=eur=pound_sterling=yuan=元=块=cny=rmb:100",
-    }.items()
-    for unit in units.split()
-    for words, _, size in [unit.partition(":")]
-    for word in words.split("=")
-}  # fmt: skip
-_UNIT = re.compile(r"[\s-]*(?:(?P<latin>[a-z]{1,12}?)s?(?![a-z])|(?P<han>毫秒|个月|分钟|小时|星期|季度|毫米|厘米|公里|千米|毫克|公斤|千克|毫升|字节|[秒天晚夜周月年米克吨升角元块分]))", re.I)
 _ONE_UNIT = re.compile(
     r"\b(?:an?|one|per|each|every|next|this|last|past|the)\s+(?P<latin>second|minute|hour|day|night|week|fortnight|month|quarter|year)\b"
     r"|\b(?P<ly>hour|dai|week|month|year)ly\b|\b(?P<today>today|tonight|tomorrow)|[本上下每这一]个?(?P<han>小时|天|周|星期|月|季度|年)",
     re.I,
 )
-_PER = re.compile(r"\((?:in )?([a-z]+|[^\W\d_]{1,3})\)|\bin ([a-z]+)\b|单位[为是:：]?\s*([^\W\d_]{1,2})", re.I)
 _MONEY_BEFORE = re.compile(r"(?:[$€£¥￥]|\b(?:usd|eur|cny|rmb|gbp|jpy|hkd|us))\s*-?$", re.I)
 _MONEY_AFTER = re.compile(r"\s*(?:[$€£¥￥元块]|(?:usd|eur|cny|rmb|gbp|jpy|hkd|dollars?|euros?|bucks|yuan|pounds?|cents?)\b)", re.I)
 _NUMBERED = re.compile(
@@ -79,40 +44,23 @@ _OFF = re.compile(r"([一二三四五六七八九]|\d(?:\.\d)?)折")
 _ORDINAL = re.compile(r"\b(\d{1,6})(?:st|nd|rd|th)\b|第\s*(\d{1,6})", re.I)
 _COUNTED = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "once": 1, "single": 1, "an": 1, "a": 1, "twice": 2, "double": 2,
-    "both": 2, "pair": 2, "couple": 2, "triple": 3,
+    "both": 2, "pair": 2, "couple": 2, "triple": 3, **{word: value for value, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)},
 }  # fmt: skip
 _COUNTING = re.compile(rf"\b(?:{'|'.join(_COUNTED)})\b", re.I)
+_PARTS = {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
+_FRACTION = re.compile(rf"\b(an?|one|two|three|four)[ -]({'|'.join(_PARTS)})s?\b", re.I)
+_QUARTER_HOUR = re.compile(r"\bquarter (?:of an )?hour\b|一刻钟", re.I)
+_AND_TENTHS = re.compile(r"([一二两三四五六七八九]|\d{1,3})[米块]([一二三四五六七八九\d]{1,2})(?![\d年月日点个十百千万])")
 _HAN = re.compile(HAN_NUMBER)
 _VAGUE = re.compile(r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple|us|we)\b|几|一些|近期|最近|附近|全家|我们", re.I)
 _LISTED = re.compile(r"\band\b|[、和与跟]", re.I)
 _DIGITS = re.compile(r"\d{1,30}")
-_CONVERTED = sorted({unit for unit in _UNITS.values() if unit[0] in ("time", "money", "data")})
-SURE, LIKELY = Fraction(5, 1000), Fraction(20, 1000)
+_CONVERTED = sorted({unit for unit in UNITS.values() if unit[0] in ("time", "money", "data")})
+SURE, LIKELY = Fraction(6, 1000), Fraction(20, 1000)
 """The share of all numbers of its length up to which what follows in one step is given, or may be."""
 FINE = 200  # numbers with many decimals that another may be rounded from
 MOST = 60  # numbers that are calculated with
 FEW = 12  # the most that a few may be
-
-
-def role_of(name: str) -> str:
-    """Return how a parameter or a field is used by its name: a key of `_WORDS`, or `` for any other."""
-    parts = _parts(name)
-    if not parts:
-        return ""
-    if parts[0] in ("num", "n", "no") and len(parts) > 1 or parts[:2] == ["number", "of"]:
-        return _ROLE_OF_WORD.get(parts[-1], "count").replace("identifier", "count")
-    return "setting" if parts[0] in ("max", "top") and parts[-1] in ("results", "tokens", "items", "k", "n", "p") else _ROLE_OF_WORD.get(parts[-1], "")
-
-
-def unit_of(name: str, description: str = "") -> tuple[str, Fraction] | None:
-    """Return the dimension and the size of the unit that a parameter's name (`duration_sec`) or description names."""
-    parts = _parts(name)
-    if parts and (len(parts[-1]) > 1 or len(parts) > 1) and (found := _unit(parts[-1])):
-        return found
-    for match in _PER.finditer(description):
-        if found := _unit((match[1] or match[2] or match[3]).lower()):
-            return found
-    return None
 
 
 class GivenNumbers:
@@ -121,10 +69,11 @@ class GivenNumbers:
     def __init__(self) -> None:
         self._roles: defaultdict[Fraction, set[Role]] = defaultdict(set)
         self._measures: defaultdict[str, set[Fraction]] = defaultdict(set)  # in the smallest unit of the dimension
+        self._shares: set[Fraction] = set()  # percentages and fractions, with what is left or comes to it
         self._totals: set[Fraction] = set()
         self._usable: set[Fraction] = set()
         self._fine: defaultdict[int, set[Fraction]] = defaultdict(set)  # those with decimals, by their whole part
-        self._made: tuple[frozenset[Fraction], frozenset[Fraction]] | None = None
+        self._made: tuple[Set[Fraction], ...] | None = None
         self.vague = False
         self.listed = False
 
@@ -158,14 +107,16 @@ class GivenNumbers:
             values |= {Fraction(number.value.numerator), Fraction(number.value.denominator)}
         if number.is_percent:
             values |= {number.value * 100, 1 - number.value, 1 + number.value}
-        if _NEGATIVE_BEFORE.search(before[-24:]) or _NEGATIVE_AFTER.match(after):
+        if re.search(r"(?:^|[\s(:：，])-$", before[-2:]) or _NEGATIVE_BEFORE.search(before[-24:]) or _NEGATIVE_AFTER.match(after):
             values |= {-value for value in values}
         for value in values:
             self._roles[value].add(role)
             if value.denominator > 100:
                 self._fine[floor(value)].add(value)
-        if role not in ("identifier", "date"):
-            self._usable.update(abs(value) for value in values)
+        if number.is_percent or number.decimals is None:
+            self._add_share(abs(number.value))
+        elif role != "identifier":
+            self._usable.add(abs(number.value))
         unit = ("money", Fraction(100)) if role == "money" else None
         unit = unit_after(after) or (unit_of(field[1]) if field else None) or unit
         if unit or role == "plain":
@@ -205,40 +156,48 @@ class GivenNumbers:
                     self._measures[unit[0]].add(value * unit[1])
         for digits in _OFF.findall(text):
             share = read_han(digits) if not digits[0].isdigit() else Fraction(digits)
-            also.update((share / 10, 1 - share / 10, 100 - share * 10) if share else ())
+            if share:
+                also.update((share / 10, 1 - share / 10, 100 - share * 10))
+                self._add_share(1 - share / 10)
+        for count, part in _FRACTION.findall(text):
+            self._add_share(Fraction(_COUNTED.get(count.lower(), 1), _PARTS[part.lower()]))
+        for metres, part in _AND_TENTHS.findall(text):
+            high, low = (read_han(digits) if not digits[0].isdigit() else Fraction(digits) for digits in (metres, part[0]))
+            if high is not None and low is not None:
+                rest = read_han(part[1]) if part[1:] and not part[1].isdigit() else Fraction(part[1:] or 0)
+                also.add(high + low / 10 + (rest or 0) / 100)
+        if _QUARTER_HOUR.search(text):
+            self._measures["time"].add(Fraction(15 * 60_000))
         for value in also:
             self._roles[value].add("plain")
         for match in _ONE_UNIT.finditer(text):
             word = match["latin"] or match["han"] or {"dai": "day"}.get((match["ly"] or "day").lower(), match["ly"] or "day")
-            if unit := _unit(word.lower()):
+            if unit := unit_named(word.lower()):
                 self._measures[unit[0]].add(unit[1])
 
     def states(self, value: Fraction) -> bool:
         """Return whether a number is there, in whatever role."""
         return value in self._roles
 
-    def judge(self, number: Number, name: str, unit: tuple[str, Fraction] | None, *, text: bool) -> Judgement | Literal["other role"]:
+    def _add_share(self, share: Fraction) -> None:
+        self._shares.update((share, abs(1 - share), 1 + share))
+
+    def judge(self, number: Number, name: str, unit: tuple[str, Fraction] | None, *, text: bool) -> Judgement:
         """Return whether a number is given for a parameter of this name and unit; one in a `text` has any role and sign."""
         value, role = number.value, role_of(name)
-        refused = _NOT_FOR.get(role, frozenset())
+        refused = NOT_FOR.get(role, frozenset())
         readings = {value, abs(value)} if text else {value}
         if number.is_percent:
             readings |= {one * 100 for one in readings}
-        elsewhere = False
-        for one in readings:
-            if roles := self._roles.get(one):
-                if text or not roles <= refused:
-                    return "given"
-                elsewhere = True
+        if any((roles := self._roles.get(one)) and (text or not roles <= refused) for one in readings):
+            return "given"
         if unit and self._measured(value, number.decimals, *unit):
             return "given"
-        if elsewhere:
-            return "other role"
         decimals = number.decimals or 0
         fine = [one for whole in (-1, 0, 1) for one in self._fine.get(floor(value) + whole, ())]
         if decimals >= 2 and any(rounds_to(one, value, decimals) for one in fine[:FINE]):
             return "given"
-        if value > 0 and not unit and any(value * size in self._measures[name] for name, size in _CONVERTED):
+        if value > 0 and not unit and value not in self._roles and any(value * size in self._measures[name] for name, size in _CONVERTED):
             return "unclear"
         if -value in self._roles and value > 0:
             return "unclear"
@@ -258,21 +217,20 @@ class GivenNumbers:
         """
         usable = self._usable
         length = max(900, 9 * 10 ** (len(str(int(abs(value) * 10 ** max(0, decimals)))) - 1))
-        results = len(self._totals)
-        if results <= SURE * length and value in self._totals:
-            return "given"
+        sure = SURE * length if value.denominator != 1 or abs(value) >= 100 else 0
         pairs = len(usable) * (len(usable) - 1)
-        for kind, count in enumerate((pairs, 2 * pairs)):
+        results = 0
+        for kind, count in enumerate((len(self._shares) * len(usable), len(self._totals), pairs, 3 * pairs // 2)):
             results += count
             if results > LIKELY * length or len(usable) > MOST:
                 return "invented"
             if value in self._results()[kind]:
-                return "given" if results <= SURE * length else "unclear"
+                return "given" if results <= sure or kind == 0 else "unclear"
         return "invented"
 
-    def _results(self) -> tuple[frozenset[Fraction], frozenset[Fraction]]:
-        """Return the sums and differences, and the products and quotients, of two given numbers, also as amounts of
-        money are rounded."""
+    def _results(self) -> tuple[Set[Fraction], ...]:
+        """Return the shares of given numbers, the totals, the sums and differences, and the products and quotients;
+        amounts of money are also rounded."""
         if self._made is None:
             sums: set[Fraction] = set()
             products: set[Fraction] = set()
@@ -280,27 +238,20 @@ class GivenNumbers:
                 sums.update((one + other, one - other))
                 products.add(one * other)
                 products.update((one / other,) if other else ())
-            cents = [{one, *(Fraction(rounding(one * 100), 100) for rounding in (round, floor))} for one in products]
-            self._made = frozenset(one for one in sums if one > 0), frozenset().union(*cents)
+            shares = {one * share for one in self._usable for share in self._shares}
+            positive = {one for one in sums if one > 0}
+            self._made = _with_cents(shares), self._totals, positive, _with_cents(products)
         return self._made
 
     def is_few(self, number: Number, name: str) -> bool:
         """Return whether the texts name people or things without counting them, and a number may count them."""
         value = number.value
+        if role_of(name) in ("money", "identifier"):
+            return False
         return value.denominator == 1 and 0 < value <= FEW and (
             self.vague or (self.listed and role_of(name) == "count")
         )
 
 
-def unit_after(text: str) -> tuple[str, Fraction] | None:
-    """Return the dimension and the size of the unit at the start of a text, if there is one."""
-    match = _UNIT.match(text)
-    return _unit((match["latin"] or match["han"]).lower()) if match else None
-
-
-def _unit(word: str) -> tuple[str, Fraction] | None:
-    return _UNITS.get(word) or _UNITS.get(word.removesuffix("s"))
-
-
-def _parts(name: str) -> list[str]:
-    return re.findall(r"[a-z]+|[^\W\d_a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name[:80]).lower())
+def _with_cents(values: Set[Fraction]) -> Set[Fraction]:
+    return values | {Fraction(rounding(one * 100), 100) for one in values for rounding in (round, floor)}

@@ -5,7 +5,7 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,8 @@ from urllib.parse import unquote
 from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers
 from haluagent.checks.runs.calls.entities import EMAIL, Entity, without_gaps
 from haluagent.checks.runs.calls.given_dates import GivenDates
-from haluagent.checks.runs.calls.given_numbers import GivenNumbers, Judgement, role_of, unit_after, unit_of
+from haluagent.checks.runs.calls.given_numbers import GivenNumbers, Judgement
+from haluagent.checks.runs.calls.roles import role_of, unit_after, unit_of
 from haluagent.text.clocks import Clock, find_clocks
 from haluagent.text.dates import possible_dates
 from haluagent.text.normalize import folded
@@ -26,6 +27,7 @@ _DASHES = str.maketrans("‐‑‒–—−", "------")
 _PHONE = re.compile(r"\+?\(?\d[\d ().-]{5,40}\d")
 _HOME = re.compile(r"^(?:~|/home/[\w.-]+|/users/[\w.-]+)/")
 _BETWEEN = "-_ .:#/"  # separators between the parts of an identifier, two in a row at most
+_ESCAPED = re.compile(r"\\[nrt]")
 _AT_DOT = re.compile(r"\s+[([]?(at|dot)[)\]]?\s+")
 _START, _END = re.compile(r"(?<![a-z0-9])"), re.compile(r"(?![a-z0-9])")
 _IN_HOST = r"a-z0-9_\u00c0-\u024f\u0370-\u052f-"  # Chinese stands beside a host without a space
@@ -36,7 +38,13 @@ _PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _BOUND = re.compile(r"(?:00:00|23:59)(?::\d\d)?(?:\.0+)?(?:Z|[+-]\d\d:?\d\d)?|24:00")
+_MIDNIGHT = re.compile(r"[T ]00:00")
 _CLOCK_TIME = re.compile(r"\d{1,2}:\d{2}.*", re.S)
+_GROUPS = re.compile(r"\d{1,12}(?:[ .-]\d{1,12}){1,9}")
+GROUPED = 6  # digits at least
+MINUTE, DAY = 60_000, 86_400_000  # milliseconds
+LONGEST = 400 * DAY
+CLOCKS = 30  # times of day whose distances are looked at
 SMALL = 100  # below, and without decimals, a number in words may be a count or a rank of the model's own
 LONG_SETTING = 100_000
 # Characters of an abbreviated hash, and of a whole one; digits of a telephone number.
@@ -75,6 +83,7 @@ class Sources:
         self._clocks: list[Clock] = []
         self._emails: set[str] = set()
         self._phones: defaultdict[str, set[str]] = defaultdict(set)  # by their last digits
+        self._grouped: set[str] = set()  # long numbers that are written in groups of digits
         self._uncounted: list[str] = []  # texts whose numbers have not been needed yet
 
     def add(self, text: str, *, clock: bool = False) -> None:
@@ -82,9 +91,10 @@ class Sources:
         most = min(MAX_TEXT, self._left)
         self.cut |= len(text) > most
         self._left -= min(len(text), most)
-        text = without_gaps(_readable(text[:most]))
+        whole, fields = _readable(text[:most])
+        text = without_gaps(whole)
         self._dates.add(text, clock=clock)
-        self._uncounted.append(text)
+        self._uncounted.append(without_gaps(fields))
         self._pieces.append(_Piece("\n" + _address(text)))
         # Joined like this there are few pieces, and no text is copied often.
         while len(self._pieces) > 1 and len(self._pieces[-2].text) <= 2 * len(self._pieces[-1].text):
@@ -122,7 +132,9 @@ class Sources:
     def _have(self, entity: Entity) -> bool:
         text = _address(entity.text)
         if entity.kind == "date":
-            days = possible_dates(entity.text)
+            days = set(possible_dates(entity.text))
+            if _MIDNIGHT.search(entity.text):  # the end of the day before
+                days |= {day - timedelta(days=1) for day in days}
             return not days or any(map(self._dates.has, days)) or self._has(text)
         if entity.kind == "url":
             return self._has_url(text)
@@ -135,7 +147,7 @@ class Sources:
         if entity.kind == "email":
             self._count()
             return text in self._emails
-        return self._has_id(text)
+        return self._has_id(text) or (text.isdecimal() and self._has_digits(text))
 
     def _has_time(self, text: str) -> bool:
         self._count()
@@ -216,13 +228,12 @@ class Sources:
         number, name, value = entity.number, entity.name, entity.number.value
         whole = value.denominator == 1
         words = entity.form != "value"
-        judged = self._numbers.judge(number, name, unit_after(entity.after) or unit_of(name, description), text=words)
-        if judged in ("given", "unclear"):
-            return judged  # type: ignore[return-value]
-        if self._has_phone(number.text) or self._is_day(value):
+        unit = unit_after(entity.after) or unit_of(name, description)
+        judged = self._numbers.judge(number, name, unit, text=words)
+        if judged != "invented":
+            return judged
+        if self._has_phone(number.text) or self._has_digits(number.text) or self._is_day(value) or self._lasts(value, unit):
             return "given"
-        if judged == "other role":
-            return "invented"
         if words:
             own = entity.form == "code" or (whole and abs(value) <= SMALL) or _YEAR.fullmatch(entity.text)
             return "unclear" if own else "invented"
@@ -233,7 +244,7 @@ class Sources:
             return "given"
         judged = self._numbers.judge(number, "", None, text=True)
         small = number.value.denominator == 1 and abs(number.value) < SMALL
-        return "unclear" if judged == "unclear" or (judged != "given" and small) else "given" if judged == "given" else "invented"
+        return "unclear" if judged == "invented" and small else judged
 
     def _is_usual(self, name: str, value: Fraction) -> bool:
         """Return whether nobody need give this: 0 and 1, a round number for a setting such as `limit`, a place on
@@ -247,6 +258,20 @@ class Sources:
             return False
         size = int(value)
         return value <= SMALL or size & (size - 1) == 0 or len(str(size).rstrip("0")) <= 2
+
+    def _has_digits(self, text: str) -> bool:
+        self._count()
+        return text in self._grouped
+
+    def _lasts(self, value: Fraction, unit: tuple[str, Fraction] | None) -> bool:
+        """Return whether a length of time is that between two given days or times of day."""
+        if unit is None or unit[0] != "time" or not 0 < value * unit[1] < LONGEST:
+            return False
+        days, minutes = value * unit[1] / DAY, value * unit[1] / MINUTE
+        if days.denominator == 1 and self._dates.apart(int(days)):
+            return True
+        clocks = self._clocks[:CLOCKS]
+        return any((one.minutes - other.minutes) % 720 == minutes % 720 for one in clocks for other in clocks)
 
     def _is_day(self, value: Fraction) -> bool:
         """Return whether a number is the time stamp of a given day."""
@@ -262,6 +287,8 @@ class Sources:
             self._clocks += find_clocks(text)
             for form in (address, _AT_DOT.sub(lambda match: {"at": "@", "dot": "."}[match[1]], address)):
                 self._emails.update(match[0] for match in EMAIL.finditer(form))
+            groups = (re.sub(r"\D", "", found) for found in _GROUPS.findall(address))
+            self._grouped.update(digits for digits in groups if len(digits) >= GROUPED)
             for found in _PHONE.findall(address):
                 phone = re.sub(r"\D", "", found)
                 self._phones[phone[-PHONE:]].add(phone)
@@ -292,15 +319,19 @@ def _address(text: str) -> str:
     return unquote(folded(text).translate(_DASHES)).replace("\\", "/")
 
 
-def _readable(text: str) -> str:
-    """Return a text with the unescaped contents of its JSON, if it is JSON."""
+def _readable(text: str) -> tuple[str, str]:
+    """Return a text with the unescaped contents of its JSON, and the JSON alone, whose numbers stand beside the names of
+    their fields; if it is no JSON, the same text twice."""
     if not text.lstrip().startswith(("{", "[", '"')):
-        return text
+        return text, text
     try:
-        parts = "\n".join(_parts(json.loads(text)))
+        value = json.loads(text)
+        parts = "\n".join(_parts(value))
+        fields = json.dumps(value, ensure_ascii=False)
     except (ValueError, RecursionError):
-        return text + "\n" + re.sub(r"\\[nrt]", " ", text.replace("\\/", "/"))
-    return text.replace("\\/", "/") + "\n" + parts
+        text += "\n" + _ESCAPED.sub(" ", text.replace("\\/", "/"))
+        return text, text
+    return text.replace("\\/", "/") + "\n" + parts, _ESCAPED.sub(" ", fields)
 
 
 def _parts(value: Any) -> Iterator[str]:
