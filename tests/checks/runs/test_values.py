@@ -77,12 +77,17 @@ def test_an_address_is_given_whole_or_not_at_all(said: str, arguments: dict[str,
     assert judge(said, arguments).status == "fabricated"
 
 
-@pytest.mark.parametrize("said", ["Mail 'rob@example.com'.", "发给rob@example.com谢谢", "To: Rob <ROB@example.com>,", "mailto:rob@example.com"])
+@pytest.mark.parametrize(
+    "said",
+    ["Mail 'rob@example.com'.", "发给rob@example.com谢谢", "To: Rob <ROB@example.com>,", "mailto:rob@example.com"],
+)
 def test_an_address_may_stand_between_quotes_or_beside_words(said: str) -> None:
     assert judge(said, {"to": "rob@example.com"}).status == "valid"
 
 
-@pytest.mark.parametrize("value", ["SAVE50-2024", "WINTER99", "482913", 482913, "cancel('ORD-99999')", "https://evil.io/x"])
+@pytest.mark.parametrize(
+    "value", ["SAVE50-2024", "WINTER99", "482913", 482913, "cancel('ORD-99999')", "https://evil.io/x"]
+)
 @pytest.mark.parametrize("name", ["code", "sql", "command", "pattern"])
 def test_no_name_exempts_an_argument(name: str, value: Any) -> None:
     if value != "WINTER99" or name == "code":
@@ -123,7 +128,9 @@ def test_a_number_must_be_given_in_the_role_of_its_parameter(
 
 
 def test_the_error_says_that_a_number_is_given_for_something_else() -> None:
-    assert judge("Refund ORD-20931", {"amount": 20931}).errors == ("amount: number '20931' is given for something else",)
+    assert judge("Refund ORD-20931", {"amount": 20931}).errors == (
+        "amount: number '20931' is given for something else",
+    )
 
 
 def test_what_a_schema_gives_for_one_parameter_is_not_given_for_another() -> None:
@@ -161,8 +168,12 @@ def test_among_many_given_numbers_few_others_pass_by_chance(whole: bool) -> None
     draw = random.Random(7)
     passed = drawn = 0
     for _ in range(18):
-        given = [draw.choice((draw.randint(1, 99), draw.randint(100, 999), draw.randint(1, 99999) / 100)) for _ in range(20)]
-        values: list[float] = draw.sample(range(100, 1000), 40) if whole else [draw.randint(1, 99999) / 100 for _ in range(40)]
+        given = [
+            draw.choice((draw.randint(1, 99), draw.randint(100, 999), draw.randint(1, 99999) / 100)) for _ in range(20)
+        ]
+        values: list[float] = (
+            draw.sample(range(100, 1000), 40) if whole else [draw.randint(1, 99999) / 100 for _ in range(40)]
+        )
         values = [value for value in values if value not in given]
         said = "Look at " + ", ".join(map(str, given)) + "."
         passed += len(values) - len(judge_all(said, values))
@@ -203,7 +214,29 @@ def test_a_name_or_a_description_tells_the_unit() -> None:
     assert unit_of("ttl", "The time to live in hours.") == ("time", 3_600_000) and unit_of("m") is None
 
 
-HOSTILE = ("a.", "a-", "1.", "a", "((", ")", "\n", " ", "a@", "jan ", "1 ", "2024 ", "好.", "a/", "#a", "select ", "x(", "1-2-", "A1B2", "“", "draft ")
+HOSTILE = (
+    "a.",
+    "a-",
+    "1.",
+    "a",
+    "((",
+    ")",
+    "\n",
+    " ",
+    "a@",
+    "jan ",
+    "1 ",
+    "2024 ",
+    "好.",
+    "a/",
+    "#a",
+    "select ",
+    "x(",
+    "1-2-",
+    "A1B2",
+    "“",
+    "draft ",
+)
 
 
 @pytest.mark.parametrize("part", HOSTILE)
@@ -229,7 +262,10 @@ def test_of_an_argument_that_is_too_long_the_report_says_so() -> None:
 
 
 def test_a_large_result_is_read_to_a_bound_and_the_report_says_so() -> None:
-    rows = ", ".join(f'{{"id": "ORD-{number}", "price": {number}.25, "day": "2026-0{number % 9 + 1}-11"}}' for number in range(1000, 80_000))
+    rows = ", ".join(
+        f'{{"id": "ORD-{number}", "price": {number}.25, "day": "2026-0{number % 9 + 1}-11"}}'
+        for number in range(1000, 80_000)
+    )
     text = f"[{rows}]"
     assert len(text) > 4_000_000
     found = judge("Go", {"order_id": "ORD-1000"}, results=[text])

@@ -80,9 +80,7 @@ def _validated(
     def found(status: Any, *errors: str) -> ToolCallValidation:
         return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=errors)
 
-    unknown = _bounded(
-        f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why()
-    )
+    unknown = _bounded(f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why())
     if not offered:
         return found("invalid", "the run does not say which tools were offered: record them", *unknown)
     if call.tool not in tools:
@@ -135,7 +133,9 @@ class _Own:
             return self._sources.judge(item) == "given"
         if item.name not in self._of_parameters:
             self._of_parameters[item.name] = Sources()
-            self._of_parameters[item.name].add("\n".join([self.descriptions[item.name], *sorted(self.values[item.name])]))
+            self._of_parameters[item.name].add(
+                "\n".join([self.descriptions[item.name], *sorted(self.values[item.name])])
+            )
         return self._of_parameters[item.name].states(item.number)
 
 
@@ -159,10 +159,16 @@ class _Judged:
                 if judged == "invented" and not (sources.cut or (own.reads and is_small(item))):
                     self.invented.append(item)
                     continue
-                why = f"of a longer text only {MAX_TEXT:,} characters were read" if sources.cut else "the run does not say"
+                why = (
+                    f"of a longer text only {MAX_TEXT:,} characters were read"
+                    if sources.cut
+                    else "the run does not say"
+                )
                 self.remarks.append(f"{item.path or 'arguments'}: {item.kind} {item.text!r} cannot be verified: {why}")
         if leaves.cut:
-            self.remarks.append(f"arguments: too long to be read whole: {MAX_CALL:,} characters, and no data in between")
+            self.remarks.append(
+                f"arguments: too long to be read whole: {MAX_CALL:,} characters, and no data in between"
+            )
 
     def why(self) -> Iterator[tuple[Entity, str]]:
         """Yield the invented entities, each with the reason."""

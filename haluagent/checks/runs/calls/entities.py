@@ -41,7 +41,8 @@ _ID = (
 # The letters outside ASCII are those that addresses may have; Chinese ones stand beside addresses without a space.
 _LETTERS = r"a-z0-9_\u00c0-\u024f\u0370-\u052f"
 EMAIL = re.compile(
-    rf"(?<![{_LETTERS}.+-])(?<![{_LETTERS}]')[{_LETTERS}.+-]++(?:'[{_LETTERS}.+-]++)*+@[{_LETTERS}-]++(?:\.[{_LETTERS}-]++)++", re.I
+    rf"(?<![{_LETTERS}.+-])(?<![{_LETTERS}]')[{_LETTERS}.+-]++(?:'[{_LETTERS}.+-]++)*+@[{_LETTERS}-]++(?:\.[{_LETTERS}-]++)++",
+    re.I,
 )
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str] | None], ...] = (
     ("url", re.compile(rf"(?<![a-z0-9+])[a-z][a-z0-9+]{{0,15}}://{_END}+", re.I)),

@@ -25,12 +25,15 @@ _ONE_UNIT = re.compile(
     re.I,
 )
 _MONEY_BEFORE = re.compile(r"(?:[$€£¥￥]|\b(?:usd|eur|cny|rmb|gbp|jpy|hkd|us))\s*-?$", re.I)
-_MONEY_AFTER = re.compile(r"\s*(?:[$€£¥￥元块]|(?:usd|eur|cny|rmb|gbp|jpy|hkd|dollars?|euros?|bucks|yuan|pounds?|cents?)\b)", re.I)
+_MONEY_AFTER = re.compile(
+    r"\s*(?:[$€£¥￥元块]|(?:usd|eur|cny|rmb|gbp|jpy|hkd|dollars?|euros?|bucks|yuan|pounds?|cents?)\b)", re.I
+)
 _NUMBERED = re.compile(
     r"(?:#|№|\b(?:no|nr|id|number)\b\.?\s*(?:is\s*)?[:=]?\s*[\"']?|[^\W\d_](?:编号|单号|号码)\s*[:：为是#]?\s*)$", re.I
 )
 _NOUN_OF_ID = re.compile(
-    r"(?:\b(?:order|invoice|ticket|case|account|reference|issue|booking|customer|user|card)|订单|工单|发票|账户|客户)\s*[:：]?\s*$", re.I
+    r"(?:\b(?:order|invoice|ticket|case|account|reference|issue|booking|customer|user|card)|订单|工单|发票|账户|客户)\s*[:：]?\s*$",
+    re.I,
 )
 _NEGATIVE_BEFORE = re.compile(
     r"(?:minus|negative|零下|负|亏损|西经|南纬|\b(?:loss|down|drop|lower|reduc\w+|decreas\w+|spent|spend|expense|debit|withdr\w+|paid)\b[^.\n\d]{0,12}"
@@ -44,15 +47,21 @@ _OFF = re.compile(r"([一二三四五六七八九]|\d(?:\.\d)?)折")
 _ORDINAL = re.compile(r"\b(\d{1,6})(?:st|nd|rd|th)\b|第\s*(\d{1,6})", re.I)
 _COUNTED = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "once": 1, "single": 1, "an": 1, "a": 1, "twice": 2, "double": 2,
-    "both": 2, "pair": 2, "couple": 2, "triple": 3, **{word: value for value, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)},
+    "both": 2, "pair": 2, "couple": 2, "triple": 3, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "twelve": 12,
 }  # fmt: skip
 _COUNTING = re.compile(rf"\b(?:{'|'.join(_COUNTED)})\b", re.I)
 _PARTS = {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
 _FRACTION = re.compile(rf"\b(an?|one|two|three|four)[ -]({'|'.join(_PARTS)})s?\b", re.I)
 _QUARTER_HOUR = re.compile(r"\bquarter (?:of an )?hour\b|一刻钟", re.I)
-_AND_TENTHS = re.compile(r"([一二两三四五六七八九]|\d{1,3})[米块]([一二三四五六七八九\d]{1,2})(?![\d年月日点个十百千万])")
+_AND_TENTHS = re.compile(
+    r"([一二两三四五六七八九]|\d{1,3})[米块]([一二三四五六七八九\d])([一二三四五六七八九\d])?(?![\d年月日点个十百千万])"
+)
 _HAN = re.compile(HAN_NUMBER)
-_VAGUE = re.compile(r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple|us|we)\b|几|一些|近期|最近|附近|全家|我们", re.I)
+_VAGUE = re.compile(
+    r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple|us|we)\b|几|一些|近期|最近|附近|全家|我们",
+    re.I,
+)
 _LISTED = re.compile(r"\band\b|[、和与跟]", re.I)
 _DIGITS = re.compile(r"\d{1,30}")
 _CONVERTED = sorted({unit for unit in UNITS.values() if unit[0] in ("time", "money", "data")})
@@ -107,7 +116,11 @@ class GivenNumbers:
             values |= {Fraction(number.value.numerator), Fraction(number.value.denominator)}
         if number.is_percent:
             values |= {number.value * 100, 1 - number.value, 1 + number.value}
-        if re.search(r"(?:^|[\s(:：，])-$", before[-2:]) or _NEGATIVE_BEFORE.search(before[-24:]) or _NEGATIVE_AFTER.match(after):
+        if (
+            re.search(r"(?:^|[\s(:：，])-$", before[-2:])
+            or _NEGATIVE_BEFORE.search(before[-24:])
+            or _NEGATIVE_AFTER.match(after)
+        ):
             values |= {-value for value in values}
         for value in values:
             self._roles[value].add(role)
@@ -134,7 +147,11 @@ class GivenNumbers:
         if whole and (
             used == "identifier"
             or _NUMBERED.search(before[-24:])
-            or (number.value >= 1000 and _NOUN_OF_ID.search(before[-24:]) and not re.match(r"\s+[a-z]+s\b|[个件份条]", after, re.I))
+            or (
+                number.value >= 1000
+                and _NOUN_OF_ID.search(before[-24:])
+                and not re.match(r"\s+[a-z]+s\b|[个件份条]", after, re.I)
+            )
             or after.startswith("号")
         ):
             return "identifier", field or "identifier"
@@ -146,7 +163,9 @@ class GivenNumbers:
         """Add what find_numbers leaves out since it may be none: ordinals, `a`, `twice`, 两晚, `1.5k`, `12,50`, 八折."""
         also: set[Fraction] = {Fraction(_COUNTED[word.lower()]) for word in _COUNTING.findall(text)}
         also.update(Fraction(one or other) for one, other in _ORDINAL.findall(text))
-        also.update(Fraction(digits) * {"k": 1000, "m": 10**6}[letter.lower()] for digits, letter in _SHORT.findall(text))
+        also.update(
+            Fraction(digits) * {"k": 1000, "m": 10**6}[letter.lower()] for digits, letter in _SHORT.findall(text)
+        )
         also.update(Fraction(f"{whole.replace('.', '')}.{part}") for whole, part in _COMMA.findall(text))
         for match in _HAN.finditer(text):
             value = read_han(match[0])
@@ -154,24 +173,25 @@ class GivenNumbers:
                 also.add(value)
                 if unit := unit_after(text[match.end() : match.end() + 16]):
                     self._measures[unit[0]].add(value * unit[1])
-        for digits in _OFF.findall(text):
-            share = read_han(digits) if not digits[0].isdigit() else Fraction(digits)
-            if share:
-                also.update((share / 10, 1 - share / 10, 100 - share * 10))
-                self._add_share(1 - share / 10)
+        for share in (_digit(digits) / 10 for digits in _OFF.findall(text)):
+            also.update((share, 1 - share, 100 * (1 - share)))
+            self._add_share(1 - share)
         for count, part in _FRACTION.findall(text):
             self._add_share(Fraction(_COUNTED.get(count.lower(), 1), _PARTS[part.lower()]))
-        for metres, part in _AND_TENTHS.findall(text):
-            high, low = (read_han(digits) if not digits[0].isdigit() else Fraction(digits) for digits in (metres, part[0]))
-            if high is not None and low is not None:
-                rest = read_han(part[1]) if part[1:] and not part[1].isdigit() else Fraction(part[1:] or 0)
-                also.add(high + low / 10 + (rest or 0) / 100)
+        also.update(
+            _digit(whole) + _digit(tenth) / 10 + _digit(hundredth or "0") / 100
+            for whole, tenth, hundredth in _AND_TENTHS.findall(text)
+        )
         if _QUARTER_HOUR.search(text):
             self._measures["time"].add(Fraction(15 * 60_000))
         for value in also:
             self._roles[value].add("plain")
         for match in _ONE_UNIT.finditer(text):
-            word = match["latin"] or match["han"] or {"dai": "day"}.get((match["ly"] or "day").lower(), match["ly"] or "day")
+            word = (
+                match["latin"]
+                or match["han"]
+                or {"dai": "day"}.get((match["ly"] or "day").lower(), match["ly"] or "day")
+            )
             if unit := unit_named(word.lower()):
                 self._measures[unit[0]].add(unit[1])
 
@@ -197,7 +217,12 @@ class GivenNumbers:
         fine = [one for whole in (-1, 0, 1) for one in self._fine.get(floor(value) + whole, ())]
         if decimals >= 2 and any(rounds_to(one, value, decimals) for one in fine[:FINE]):
             return "given"
-        if value > 0 and not unit and value not in self._roles and any(value * size in self._measures[name] for name, size in _CONVERTED):
+        if (
+            value > 0
+            and not unit
+            and value not in self._roles
+            and any(value * size in self._measures[name] for name, size in _CONVERTED)
+        ):
             return "unclear"
         if -value in self._roles and value > 0:
             return "unclear"
@@ -205,7 +230,7 @@ class GivenNumbers:
 
     def _measured(self, value: Fraction, decimals: int | None, dimension: str, size: Fraction) -> bool:
         given = self._measures[dimension] | (self._measures["amount"] if dimension == "money" else set())
-        if value * size in given:
+        if value * size in given or (dimension == "data" and value * size * 1024 / 1000 in given):
             return True
         return bool(decimals) and len(given) <= MOST and any(rounds_to(one / size, value, decimals) for one in given)
 
@@ -248,10 +273,14 @@ class GivenNumbers:
         value = number.value
         if role_of(name) in ("money", "identifier"):
             return False
-        return value.denominator == 1 and 0 < value <= FEW and (
-            self.vague or (self.listed and role_of(name) == "count")
+        return (
+            value.denominator == 1 and 0 < value <= FEW and (self.vague or (self.listed and role_of(name) == "count"))
         )
 
 
 def _with_cents(values: Set[Fraction]) -> Set[Fraction]:
     return values | {Fraction(rounding(one * 100), 100) for one in values for rounding in (round, floor)}
+
+
+def _digit(text: str) -> Fraction:
+    return Fraction(text) if text[0].isdigit() else read_han(text) or Fraction(0)

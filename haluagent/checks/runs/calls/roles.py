@@ -14,6 +14,7 @@ _WORDS = {
     "setting": "limit page pages pagenumber pagesize offset skip k n top topk results temperature timeout retries precision depth width "
     "height indent radius zoom tokens threshold delay interval seed quality workers concurrency",
 }
+_OF_MANY = ("results", "tokens", "items", "k", "n", "p")
 _ROLE_OF_WORD = {word: role for role, words in _WORDS.items() for word in words.split()}
 NOT_FOR: dict[str, frozenset[str]] = {
     "money": frozenset(("identifier", "date")),
@@ -38,7 +39,11 @@ UNITS: dict[str, tuple[str, Fraction]] = {
     for words, _, size in [unit.partition(":")]
     for word in words.split("=")
 }  # fmt: skip
-_UNIT = re.compile(r"[\s-]*个?(?:(?P<latin>[a-z]{1,12}?)s?(?![a-z])|(?P<han>毫秒|个月|分钟|小时|星期|季度|毫米|厘米|公里|千米|毫克|公斤|千克|毫升|字节|[秒天晚夜周月年米克吨升角元块分]))", re.I)
+_UNIT = re.compile(
+    r"[\s-]*个?(?:(?P<latin>[a-z]{1,12}?)s?(?![a-z])|(?P<han>毫秒|个月|分钟|小时|星期|季度|毫米|厘米|公里|千米|毫克|公斤|千克|毫升|字节"
+    r"|[秒天晚夜周月年米克吨升角元块分]))",
+    re.I,
+)
 _PER = re.compile(r"\((?:in )?([a-z]+|[^\W\d_]{1,3})\)|\bin ([a-z]+)\b|单位[为是:：]?\s*([^\W\d_]{1,2})", re.I)
 
 
@@ -49,7 +54,9 @@ def role_of(name: str) -> str:
         return ""
     if parts[0] in ("num", "n", "no") and len(parts) > 1 or parts[:2] == ["number", "of"]:
         return _ROLE_OF_WORD.get(parts[-1], "count").replace("identifier", "count")
-    return "setting" if parts[0] in ("max", "top") and parts[-1] in ("results", "tokens", "items", "k", "n", "p") else _ROLE_OF_WORD.get(parts[-1], "")
+    if parts[0] in ("max", "top") and parts[-1] in _OF_MANY:
+        return "setting"
+    return _ROLE_OF_WORD.get(parts[-1], "")
 
 
 def unit_of(name: str, description: str = "") -> tuple[str, Fraction] | None:

@@ -119,8 +119,10 @@ class Sources:
             clock = _CLOCK_TIME.search(entity.text) if entity.kind == "date" else None
             known = clock is None or _BOUND.fullmatch(clock[0]) or not self._clocks or self._has_time(clock[0])
             return "given" if known else "unclear"
-        own_work = entity.form == "code" and entity.kind not in ("url", "email") and not (
-            entity.quoted and entity.kind == "id" and len(re.findall(r"\d", entity.text)) > 3
+        own_work = (
+            entity.form == "code"
+            and entity.kind not in ("url", "email")
+            and not (entity.quoted and entity.kind == "id" and len(re.findall(r"\d", entity.text)) > 3)
         )
         return "unclear" if own_work else "invented"
 
@@ -232,7 +234,12 @@ class Sources:
         judged = self._numbers.judge(number, name, unit, text=words)
         if judged != "invented":
             return judged
-        if self._has_phone(number.text) or self._has_digits(number.text) or self._is_day(value) or self._lasts(value, unit):
+        if (
+            self._has_phone(number.text)
+            or self._has_digits(number.text)
+            or self._is_day(value)
+            or self._lasts(value, unit)
+        ):
             return "given"
         if words:
             own = entity.form == "code" or (whole and abs(value) <= SMALL) or _YEAR.fullmatch(entity.text)
