@@ -119,6 +119,7 @@ def test_a_number_of_any_size_must_be_given_with_its_sign(amount: Any) -> None:
         ("Buy all", {"quantity": 17}, ('{"price": 41, "stock": 17}',), "valid"),
         ("Refund 12.50", {"order_number": 12.5}, (), "valid"),
         ("Refund $1250", {"order_id": 1250}, (), "fabricated"),
+        ("Refund 1250 to 15000", {"amount": 9000}, (), "fabricated"),
     ],
 )
 def test_a_number_must_be_given_in_the_role_of_its_parameter(
@@ -150,6 +151,12 @@ def test_what_a_schema_gives_for_one_parameter_is_not_given_for_another() -> Non
         ("Show a few photos", "act", {"count": 4}),
         ("A timer of 5 minutes", "act", {"duration": 300}),
         ("Dinner at 8", "act", {"time": "20:00"}),
+        ("Read tickets 100 through 105", "act", {"id": 103}),
+        ("A flat for around 800", "act", {"max_price": 850}),
+        ("Open the third tab", "act", {"index": 2}),
+        ("Dinner on Christmas Day", "act", {"date": "2026-12-25"}),
+        ("Write a poem to a file", "write_file", {"path": "poem.txt"}),
+        ("Make it blue", "act", {"color": "#0000ff"}),
     ],
 )
 def test_what_cannot_be_judged_is_unverified(said: str, tool: str, arguments: dict[str, Any]) -> None:

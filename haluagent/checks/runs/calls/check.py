@@ -26,6 +26,7 @@ _YES = re.compile(
     re.I,
 )
 _CLOCK = re.compile(r"time|date|today|now|clock|calendar|日期|时间", re.I)
+_MAKES = re.compile(r"write|create|save|export|generate|make|new|download|plot|render|写|保存|生成|导出", re.I)
 CONFIRMS = 40  # the longest reply, in characters, that may only say yes
 NESTED = 8  # the depth to which a tool's schemas are searched
 
@@ -113,6 +114,7 @@ class _Own:
 
     def __init__(self, tool: ToolSpec | None) -> None:
         self.reads = (first := re.match(r"[a-z]+", tool.name)) is not None and first[0] in READS if tool else False
+        self.makes = _MAKES.search(tool.name) is not None if tool else False
         self.allowed = tool.allowed if tool is not None else ()
         self.values: defaultdict[str, set[str]] = defaultdict(set)  # by parameter
         self.descriptions: defaultdict[str, str] = defaultdict(str)
@@ -138,6 +140,12 @@ class _Own:
             )
         return self._of_parameters[item.name].states(item.number)
 
+    def leaves_open(self, item: Entity) -> bool:
+        """Return whether a model may choose a value for this tool itself: how much to read, or the name of a new file."""
+        return (self.reads and is_small(item)) or (
+            self.makes and item.kind == "path" and "/" not in item.text.strip("./")
+        )
+
 
 class _Judged:
     """The entities of a call that come from nowhere, and remarks on what cannot be judged."""
@@ -156,7 +164,7 @@ class _Judged:
                 judged = sources.judge(item, own.descriptions[item.name])
                 if judged == "given" or own.has(item):
                     continue
-                if judged == "invented" and not (sources.cut or (own.reads and is_small(item))):
+                if judged == "invented" and not (sources.cut or own.leaves_open(item)):
                     self.invented.append(item)
                     continue
                 why = (

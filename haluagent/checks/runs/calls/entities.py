@@ -85,7 +85,7 @@ _ALMOST_A_NUMBER = re.compile(r"[\s\0$€£¥~#%(),.:+-]*(?:[^\W\d_]{1,12}[\s.)%
 @dataclass(frozen=True)
 class Entity:
     """An entity: its text as the model wrote it, the path (`to[0]`) and the name of its argument, and the form of the
-    value that it is in. `quoted` says that it is a quoted text in code."""
+    value that it is in. `quoted` says that it is a quoted text in code, `alone` that it is the whole value."""
 
     kind: Kind
     text: str
@@ -95,6 +95,7 @@ class Entity:
     number: Number | None = None
     after: str = ""
     quoted: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def entities(leaf: Leaf) -> Iterator[Entity]:
         part = text[start:end].rstrip(".,;:!?")
         quoted = text[start - 1 : start] in ("'", '"') and text[end : end + 1] == text[start - 1 : start]
         if not (kind == "id" and _NO_ID.fullmatch(part)):
-            yield Entity(kind, part, leaf.path, leaf.name, form, quoted=quoted)
+            yield Entity(kind, part, leaf.path, leaf.name, form, quoted=quoted, alone=part == leaf.text.strip())
     for number in find_numbers(rest):
         start, end = number.span
         written, after = text[start:end].strip(), text[end : end + 16]

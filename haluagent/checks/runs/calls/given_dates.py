@@ -104,6 +104,11 @@ class GivenDates:
             other - one == days for one, other in combinations(lone, 2)
         )
 
+    def is_near(self, year: int) -> bool:
+        """Return whether a year is that of today, or the one before or after it."""
+        self._read_all()
+        return year in self._years_around
+
     def _read_all(self) -> None:
         for text, clock in self._unread:
             self._read(text, clock)

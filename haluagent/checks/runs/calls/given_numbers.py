@@ -57,6 +57,30 @@ _QUARTER_HOUR = re.compile(r"\bquarter (?:of an )?hour\b|一刻钟", re.I)
 _AND_TENTHS = re.compile(
     r"([一二两三四五六七八九]|\d{1,3})[米块]([一二三四五六七八九\d])([一二三四五六七八九\d])?(?![\d年月日点个十百千万])"
 )
+_WHOLES = {"halves": 2, "thirds": 3, "quarters": 4, "fifths": 5}
+_MANY_PARTS = re.compile(rf"\b(?:{'|'.join(_WHOLES)})\b", re.I)
+_TIMES = re.compile(r"\b(?:double|twice|triple)\b|[两二]倍|翻倍|翻番", re.I)
+_TO = re.compile(r"\s*(?:-|–|~|to|through|till|until|到|至)\s*")
+WIDTH = 20  # of a range of small numbers; that of others is at most its lower end
+GAP = 12  # characters between the ends of a range
+_INDEX = re.compile(r"(?:index|idx|position|offset|row|column)$", re.I)
+_LONG_UNITS = (
+    (
+        re.compile(
+            r"(\d{1,3})\s*(?:h|hrs?|hours?|个?小时)\s*(?:and\s*)?(\d{1,2})\s*(?:m|mins?|minutes?|分钟?)\b", re.I
+        ),
+        "time",
+        3_600_000,
+        60_000,
+    ),
+    (
+        re.compile(r"(\d{1,2})\s*(?:'|ft|feet|foot)\s*(\d{1,2})\s*(?:\"|in|inch|inches)?(?![\d.])", re.I),
+        "length",
+        Fraction("304.8"),
+        Fraction("25.4"),
+    ),
+)
+_AND_A_HALF = re.compile(r"\b(an?|one|two|three|\d{1,2}) hours? and a half\b|([一两二三四五六\d])个半小时", re.I)
 _HAN = re.compile(HAN_NUMBER)
 _VAGUE = re.compile(
     r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple|us|we)\b|几|一些|近期|最近|附近|全家|我们",
@@ -83,6 +107,8 @@ class GivenNumbers:
         self._usable: set[Fraction] = set()
         self._fine: defaultdict[int, set[Fraction]] = defaultdict(set)  # those with decimals, by their whole part
         self._made: tuple[Set[Fraction], ...] | None = None
+        self._ranges: list[tuple[Fraction, Fraction]] = []
+        self._approximate: list[Fraction] = []
         self.vague = False
         self.listed = False
 
@@ -99,9 +125,15 @@ class GivenNumbers:
                 elif kind in ("id", "phone", "url", "path", "handle", "email"):
                     self._roles[Fraction(digits)].add("identifier")
         columns: defaultdict[str, list[Fraction]] = defaultdict(list)
+        last: Number | None = None
         for number in find_numbers(rest):
             name = self._number(rest, number)
             columns[name].append(number.value)
+            self._approximate += [number.value] if number.approximate else []
+            if last and _TO.fullmatch(rest[last.span[1] : number.span[0]][:GAP]):
+                low, high = sorted((abs(last.value), abs(number.value)))
+                self._ranges += [(low, high)] if high - low <= max(low, WIDTH) else []
+            last = number
         self._totals.update(sum(values, Fraction(0)) for values in columns.values() if len(values) > 1)
         self._words(rest)
 
@@ -182,6 +214,16 @@ class GivenNumbers:
             _digit(whole) + _digit(tenth) / 10 + _digit(hundredth or "0") / 100
             for whole, tenth, hundredth in _AND_TENTHS.findall(text)
         )
+        also.update(Fraction(_WHOLES[word.lower()]) for word in _MANY_PARTS.findall(text))
+        if _TIMES.search(text):
+            self._usable.update((Fraction(2), Fraction(3)) if "triple" in text.lower() else (Fraction(2),))
+        for pattern, dimension, large, small in _LONG_UNITS:
+            self._measures[dimension].update(
+                int(one) * large + int(other) * small for one, other in pattern.findall(text)
+            )
+        for english, chinese in _AND_A_HALF.findall(text):
+            hours = Fraction(_COUNTED[english.lower()]) if english.lower() in _COUNTED else _digit(english or chinese)
+            self._measures["time"].add((hours + Fraction(1, 2)) * 3_600_000)
         if _QUARTER_HOUR.search(text):
             self._measures["time"].add(Fraction(15 * 60_000))
         for value in also:
@@ -268,14 +310,19 @@ class GivenNumbers:
             self._made = _with_cents(shares), self._totals, positive, _with_cents(products)
         return self._made
 
-    def is_few(self, number: Number, name: str) -> bool:
-        """Return whether the texts name people or things without counting them, and a number may count them."""
-        value = number.value
-        if role_of(name) in ("money", "identifier"):
-            return False
-        return (
-            value.denominator == 1 and 0 < value <= FEW and (self.vague or (self.listed and role_of(name) == "count"))
-        )
+    def is_near(self, value: Fraction, name: str) -> bool:
+        """Return whether the texts leave a number open: it lies in a given range, or near one that is said to be
+        approximate; it counts from 0 what they count from 1; or it is small, and they name people or things without
+        counting them."""
+        if any(low <= value <= high for low, high in self._ranges[:MOST]):
+            return True
+        if any(abs(value - one) * 4 <= abs(one) for one in self._approximate[:MOST]):
+            return True
+        if _INDEX.search(name) and value + 1 in self._roles:
+            return True
+        role = role_of(name)
+        few = value.denominator == 1 and 0 < value <= FEW and role not in ("money", "identifier")
+        return few and (self.vague or (self.listed and role == "count"))
 
 
 def _with_cents(values: Set[Fraction]) -> Set[Fraction]:

@@ -38,6 +38,14 @@ _PREFIX, _ANY_END = re.compile(r"(?<![a-z])"), re.compile("")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _BOUND = re.compile(r"(?:00:00|23:59)(?::\d\d)?(?:\.0+)?(?:Z|[+-]\d\d:?\d\d)?|24:00")
+_COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.I)
+_VAGUE_DAY = re.compile(
+    r"\b(?:christmas|easter|new year|valentine|halloween|thanksgiving|holidays?|spring|summer|autumn|winter|semester"
+    r"|(?:end|start|beginning|middle) of|mid-|(?:first|second|third|last) \w+day)\b"
+    r"|圣诞|元旦|春节|国庆|中秋|端午|清明|劳动节|五一|除夕|假期|[月年]底|[月年]初|[上中下]旬",
+    re.I,
+)
+_OF_A_DAY = re.compile(r"(?:year|month|day|week|quarter|[年月日])$", re.I)
 _MIDNIGHT = re.compile(r"[T ]00:00")
 _CLOCK_TIME = re.compile(r"\d{1,2}:\d{2}.*", re.S)
 _GROUPS = re.compile(r"\d{1,12}(?:[ .-]\d{1,12}){1,9}")
@@ -77,6 +85,7 @@ class Sources:
     def __init__(self) -> None:
         self.cut = False  # whether a text was too long to be read to its end
         self._left = MAX_ALL
+        self._vague_day = False
         self._pieces: list[_Piece] = []
         self._dates = GivenDates()
         self._numbers = GivenNumbers()
@@ -93,6 +102,7 @@ class Sources:
         self._left -= min(len(text), most)
         whole, fields = _readable(text[:most])
         text = without_gaps(whole)
+        self._vague_day |= _VAGUE_DAY.search(text) is not None
         self._dates.add(text, clock=clock)
         self._uncounted.append(without_gaps(fields))
         self._pieces.append(_Piece("\n" + _address(text)))
@@ -119,12 +129,17 @@ class Sources:
             clock = _CLOCK_TIME.search(entity.text) if entity.kind == "date" else None
             known = clock is None or _BOUND.fullmatch(clock[0]) or not self._clocks or self._has_time(clock[0])
             return "given" if known else "unclear"
-        own_work = (
-            entity.form == "code"
-            and entity.kind not in ("url", "email")
-            and not (entity.quoted and entity.kind == "id" and len(re.findall(r"\d", entity.text)) > 3)
-        )
-        return "unclear" if own_work else "invented"
+        return "unclear" if self._is_own_work(entity) else "invented"
+
+    def _is_own_work(self, entity: Entity) -> bool:
+        """Return whether a model may have chosen an entity itself: in a program, a hashtag or a color, or for a day that
+        the texts describe in a way that is not worked out here."""
+        if entity.kind == "date":
+            return entity.form == "code" or self._vague_day
+        if entity.kind == "handle" and entity.text.startswith("#"):
+            return not entity.alone or _COLOR.fullmatch(entity.text) is not None
+        is_name = entity.quoted and entity.kind == "id" and len(re.findall(r"\d", entity.text)) > 3
+        return entity.form == "code" and entity.kind not in ("url", "email") and not is_name
 
     def states(self, number: Number) -> bool:
         """Return whether the texts state a number, in whatever role."""
@@ -242,9 +257,15 @@ class Sources:
         ):
             return "given"
         if words:
-            own = entity.form == "code" or (whole and abs(value) <= SMALL) or _YEAR.fullmatch(entity.text)
+            own = (
+                entity.form == "code"
+                or not re.search(r"\d", entity.text)
+                or (whole and abs(value) <= SMALL)
+                or _YEAR.fullmatch(entity.text)
+            )
             return "unclear" if own else "invented"
-        return "unclear" if self._is_usual(name, value) or self._numbers.is_few(number, name) else "invented"
+        usual = self._is_usual(name, value) or self._numbers.is_near(value, name) or self._is_part_of_a_day(name, value)
+        return "unclear" if usual else "invented"
 
     def _judge_operand(self, number: Number) -> Judgement:
         if abs(number.value) in USUAL_CONSTANTS:
@@ -279,6 +300,13 @@ class Sources:
             return True
         clocks = self._clocks[:CLOCKS]
         return any((one.minutes - other.minutes) % 720 == minutes % 720 for one in clocks for other in clocks)
+
+    def _is_part_of_a_day(self, name: str, value: Fraction) -> bool:
+        return (
+            _OF_A_DAY.search(name) is not None
+            and value.denominator == 1
+            and ("month" in name.lower() or self._dates.is_near(int(value)))
+        )
 
     def _is_day(self, value: Fraction) -> bool:
         """Return whether a number is the time stamp of a given day."""
