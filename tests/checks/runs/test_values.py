@@ -200,6 +200,7 @@ def judge_all(said: str, values: list[float]) -> list[ToolCallValidation]:
     ("Items at 349.90 and 120.05", 469.95, "valid"),
     ("Items at 349, 120 and 99", 469, "unverified"),
     ("Items at 349, 120, 99, 80, 512, 77, 31", 469, "fabricated"),
+    ("2 tickets at 18.50 and 1 at 9", 46, "unverified"),
 ])  # fmt: skip
 def test_a_result_of_few_numbers_follows_and_one_of_many_may_be_chance(said: str, total: float, status: str) -> None:
     assert judge(said, {"total": total}).status == status

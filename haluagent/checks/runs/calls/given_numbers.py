@@ -63,6 +63,9 @@ _TIMES = re.compile(r"\b(?:double|twice|triple)\b|[两二]倍|翻倍|翻番", re
 _TO = re.compile(r"\s*(?:-|–|~|to|through|till|until|到|至)\s*")
 WIDTH = 20  # of a range of small numbers; that of others is at most its lower end
 GAP = 12  # characters between the ends of a range
+_COMPUTED = re.compile(r"total|sum$|average|mean$|总|合计", re.I)
+OPERANDS = 6  # the most that a total may be of
+_MINUTES = re.compile(r"(?<![\d:])(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?![\d:])")
 _INDEX = re.compile(r"(?:index|idx|position|offset|row|column)$", re.I)
 _LONG_UNITS = (
     (
@@ -117,6 +120,11 @@ class GivenNumbers:
         self._made = None
         self.vague |= _VAGUE.search(text) is not None
         self.listed |= _LISTED.search(text) is not None
+        for first, second, third in _MINUTES.findall(text):  # a length of time, in minutes or in hours
+            for size in (60_000, 3_600_000):
+                self._measures["time"].add(
+                    Fraction(int(first) * size + int(second) * size // 60 + int(third or 0) * size // 3600)
+                )
         found, rest = places(text)
         for kind, (start, end) in found:
             for digits in _DIGITS.findall(text[start:end]):
@@ -131,7 +139,8 @@ class GivenNumbers:
             columns[name].append(number.value)
             self._approximate += [number.value] if number.approximate else []
             if last and _TO.fullmatch(rest[last.span[1] : number.span[0]][:GAP]):
-                low, high = sorted((abs(last.value), abs(number.value)))
+                one, other = abs(last.value), abs(number.value)
+                low, high = (one, other) if one < other else (other, one)
                 self._ranges += [(low, high)] if high - low <= max(low, WIDTH) else []
             last = number
         self._totals.update(sum(values, Fraction(0)) for values in columns.values() if len(values) > 1)
@@ -219,7 +228,7 @@ class GivenNumbers:
             self._usable.update((Fraction(2), Fraction(3)) if "triple" in text.lower() else (Fraction(2),))
         for pattern, dimension, large, small in _LONG_UNITS:
             self._measures[dimension].update(
-                int(one) * large + int(other) * small for one, other in pattern.findall(text)
+                Fraction(int(one) * large + int(other) * small) for one, other in pattern.findall(text)
             )
         for english, chinese in _AND_A_HALF.findall(text):
             hours = Fraction(_COUNTED[english.lower()]) if english.lower() in _COUNTED else _digit(english or chinese)
@@ -311,12 +320,17 @@ class GivenNumbers:
         return self._made
 
     def is_near(self, value: Fraction, name: str) -> bool:
-        """Return whether the texts leave a number open: it lies in a given range, or near one that is said to be
-        approximate; it counts from 0 what they count from 1; or it is small, and they name people or things without
-        counting them."""
+        """Return whether the texts leave a number open.
+
+        It lies in a given range, or near one that is said to be approximate; it is a total of a few in a way that is
+        not worked out here; it counts from 0 what they count from 1; or it is small, and they name people or things
+        without counting them.
+        """
         if any(low <= value <= high for low, high in self._ranges[:MOST]):
             return True
         if any(abs(value - one) * 4 <= abs(one) for one in self._approximate[:MOST]):
+            return True
+        if _COMPUTED.search(name) and 2 < len(self._usable) <= OPERANDS:
             return True
         if _INDEX.search(name) and value + 1 in self._roles:
             return True
