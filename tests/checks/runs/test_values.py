@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from waiting import steps
 
+from haluagent.checks.runs.answers.evidence import evidence_of
 from haluagent.checks.runs.calls import sources as sources_module
 from haluagent.checks.runs.calls.check import validate_calls
 from haluagent.checks.runs.calls.claimed import claimed_calls
@@ -281,6 +282,21 @@ def test_a_large_result_is_read_to_a_bound_and_the_report_says_so() -> None:
     found = judge("Go", {"order_id": "ORD-99999"}, results=[text])
     assert found.status == "unverified" and "only 200,000 characters were read" in found.errors[0]
     assert judge("Go", {"order_id": "ORD-99999"}, results=[text[:1000]]).status == "fabricated"
+
+
+def test_a_large_result_is_cut_for_the_claims_too_and_its_call_says_so() -> None:
+    text = json.dumps([{"id": number, "price": number * 1.25} for number in range(20_000)])
+    calls = (
+        ToolUse(id="c", tool="look", arguments={}, result=text),
+        ToolUse(id="d", tool="look", arguments={}, result="21"),
+    )
+    run = AgentRun(run_id="1", tools=(LOOK,), turns=(Turn(role="assistant", calls=calls),), answer="")
+    evidence = evidence_of(run)
+    assert len(evidence.text) < 1.1 * sources_module.MAX_TEXT and evidence.text.endswith("21")
+    assert [one.errors for one in validate_calls(run)] == [
+        (f"result: only 200,000 of {len(text):,} characters were read",),
+        (),
+    ]
 
 
 def test_the_texts_of_a_run_are_read_to_a_bound() -> None:

@@ -78,8 +78,11 @@ def _validated(
     again: bool,
     offered: bool,
 ) -> ToolCallValidation:
+    size = len(call.result or "")
+    cut = [f"result: only {MAX_TEXT:,} of {size:,} characters were read"] if size > MAX_TEXT else []
+
     def found(status: Any, *errors: str) -> ToolCallValidation:
-        return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=errors)
+        return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=(*errors, *cut))
 
     unknown = _bounded(f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why())
     if not offered:

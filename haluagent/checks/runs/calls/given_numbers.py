@@ -141,7 +141,7 @@ class GivenNumbers:
             if last and _TO.fullmatch(rest[last.span[1] : number.span[0]][:GAP]):
                 one, other = abs(last.value), abs(number.value)
                 low, high = (one, other) if one < other else (other, one)
-                self._ranges += [(low, high)] if high - low <= max(low, WIDTH) else []
+                self._ranges += [(low, high)] if high - low <= max(low, Fraction(WIDTH)) else []
             last = number
         self._totals.update(sum(values, Fraction(0)) for values in columns.values() if len(values) > 1)
         self._words(rest)
