@@ -174,14 +174,14 @@ def report_lines(report: "HallucinationReport") -> "Iterator[Line]":
 
 
 def call_lines(validations: "tuple[ToolCallValidation, ...]") -> "Iterator[Line]":
-    """Yield one line for the valid calls, and for each other call what is wrong with it."""
+    """Yield one line for the valid calls, and for each call what there is to say of it."""
     from haluagent.report.lines import Line
 
     right = sum(item.status == "valid" for item in validations)
     yield Line(("dim", f"{right} of {sum(item.status != 'never_called' for item in validations)} calls valid"))
     for item in validations:
-        if item.status != "valid":
-            style = "yellow" if item.status == "stale" else "red"
+        if item.status != "valid" or item.errors:
+            style = "red" if item.status in REJECTED else "yellow"
             yield Line(
                 (style, item.status.replace("_", " ")),
                 ("", f": {item.tool or 'a tool that was not offered'}"),

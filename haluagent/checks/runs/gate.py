@@ -7,7 +7,7 @@ Agent Hallucination Detection Spec, "Gating". Where it leaves things open:
   high enough if one claim is not.
 - A claim below the block threshold that is not critical is revised: it is worth a second try, but no reason to refuse.
 - A claim whose probes diverge is revised, and so is a rejected call. A call is rejected if its validation is `invalid`,
-  `fabricated` or `never_called`; `stale` is a remark. Only calls since the user last spoke count. A later valid call of
+  `fabricated` or `never_called`; `stale` and `unverified` are remarks. Only calls since the user last spoke count. A later valid call of
   the same tool (of any tool, if the tool does not exist) makes up for a call that was not executed, or whose arguments
   did not fit. It does not make up for an executed call with an invented argument, which may have had effects: that is
   revised, so that the agent can say so and undo it, and blocked if the stakes are high.
@@ -131,7 +131,7 @@ def open_rejections(run: AgentRun, validations: Sequence[ToolCallValidation]) ->
         fits = bool(calls) and one.status != "never_called" and calls[0][1].tool == one.tool
         number, call = calls.popleft() if fits else (len(run.turns), None)
         paired.append((one, number, call))
-        if one.status in ("valid", "stale"):
+        if one.status in ("valid", "stale", "unverified"):
             good[one.tool] = max(number, good.get(one.tool, -1))
     latest = max(good.values(), default=-1)
     found = []

@@ -94,13 +94,13 @@ class ToolCallValidation(Record):
 
     `status` is `valid`; `invalid` if it does not fit the tool's schema, or the tool was not offered; `fabricated` if an
     entity in it comes from nowhere; `never_called` if the answer claims a result of a tool that was not called; `stale`
-    if the same call was repeated after it had its result, which is a remark, not a rejection. `errors` holds one line
-    each, with the path of the argument.
+    if the same call was repeated after it had its result; `unverified` if a value in it can neither be traced nor called
+    invented. The last two are remarks, not rejections. `errors` holds one line each, with the path of the argument.
     """
 
     tool: str
     args: dict[str, Any] | str
-    status: Literal["valid", "invalid", "fabricated", "never_called", "stale"]
+    status: Literal["valid", "invalid", "fabricated", "never_called", "stale", "unverified"]
     errors: tuple[str, ...] = ()
 
 

@@ -49,7 +49,7 @@ def api(name: str, required: list[tuple[str, str]], template: Any) -> dict[str, 
 
 TEMPLATE = {"city": "str", "wind": "int", "list": [{"a": "bool", "_list_length": "9"}]}
 ROW: dict[str, Any] = {
-    "subset": "S", "kind": "original", "query_id": 1, "query": "What is the weather in Osk?", "relevant APIs": [],
+    "subset": "S", "kind": "original", "query_id": 1, "query": "What is the weather in Osk for 2 days?", "relevant APIs": [],
     "api_list": [
         api("Weather", [("city", "STRING"), ("days", "NUMBER")], TEMPLATE),
         api("Weather", [], None),

@@ -57,7 +57,7 @@ def check(
         ("订单号：ＡＢ１２３４５，查一下", {"id": "ab-12345"}, ""),
         ("Commit 3f9ac21d8e7b6a5f4c3d2e1f0a9b8c7d6e5f4a3b", {"sha": "3f9ac21"}, ""),
         ("Read HTTPS://Example.com/a%20b/", {"url": "https://example.com/a b".replace(" ", "%20")}, ""),
-        ("Open psf/requests on GitHub", {"url": "https://github.com/psf/requests", "limit": 500}, ""),
+        ("Open psf/requests on GitHub", {"url": "https://github.com/psf/requests"}, ""),
         ("Mail Ann (ann at example dot com)", {"to": ["ann@example.com"], "body": "Dear Ann, see step-2 (UTF-8)."}, ""),
         ("把 报告.pdf 发给 wang@example.cn", {"to": "WANG@example.cn", "body": "附件为报告.pdf，请查收。"}, ""),
         ("Read ~/docs/a.txt", {"path": "/home/ann/docs/a.txt"}, ""),
@@ -78,7 +78,7 @@ def check(
         ("Sales of May 2024", {"start": "2024-05-01", "end": "2024-05-31"}, ""),
         ("The past 7 days", {"start": "2024-05-29", "end": "2024-06-05"}, NOW),
         ("最近30天", {"start": "2024-05-06"}, HEUTE),
-        ("Weather in Paris", {"city": "Paris", "zone": "Europe/Paris", "format": "application/json", "days": 7}, ""),
+        ("Weather in Paris", {"city": "Paris", "zone": "Europe/Paris", "format": "application/json"}, ""),
     ],
 )  # fmt: skip
 def test_what_was_given_may_be_written_in_another_way(asked: str, arguments: dict[str, Any], system: str) -> None:

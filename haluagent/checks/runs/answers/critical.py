@@ -66,7 +66,7 @@ def specifics(claim: str) -> list[Specific]:
     for entity in entities(Leaf(claim, "", "")):
         at = claim.find(entity.text)
         span = (at, at + len(entity.text))
-        if at >= 0 and entity.kind not in ("date", "number") and not any(a <= at < b for a, b in days):
+        if at >= 0 and entity.kind not in ("date", "time", "number") and not any(a <= at < b for a, b in days):
             add("citation", span)
     for span in days:
         add("date", span)

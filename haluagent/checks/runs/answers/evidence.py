@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from haluagent.checks.runs.calls.sources import MAX_ALL, MAX_TEXT
 from haluagent.checks.runs.records import AgentRun, EvidenceSpan, ToolUse
 from haluagent.text.numbers import find_numbers
 from haluagent.types import Span
@@ -124,17 +125,25 @@ class EvidenceText:
 
 
 def evidence_of(run: AgentRun) -> EvidenceText:
-    """Return the results of a run in order, each under the line of its call; empty if there are none."""
-    made = EvidenceText()
+    """Return the results of a run in order, each under the line of its call; empty if there are none.
+
+    Of a result MAX_TEXT characters are read, of all together MAX_ALL.
+    """
+    made, left = EvidenceText(), MAX_ALL
     for call in calls_of(run):
         if call.result is None or not call.result.strip():
             continue
+        most = min(MAX_TEXT, left)
+        left -= min(len(call.result), most)
+        if len(call.result) > most:
+            call = call.model_copy(update={"result": call.result[:most]})
         made.write(("\n\n" if made.text else "") + _heading(call) + "\n")
-        if _is_json(call.result):
+        result = call.result or ""
+        if _is_json(result):
             _flatten(made, call)
         else:
-            start, _ = made.copy(call, (0, len(call.result)))
-            _take_numbers(made, call.result, start)
+            start, _ = made.copy(call, (0, len(result)))
+            _take_numbers(made, result, start)
     return made
 
 

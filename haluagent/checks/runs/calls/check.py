@@ -6,13 +6,15 @@ Agent Hallucination Detection Spec, stage 1. No model is asked.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from haluagent.checks.runs.calls.claimed import claimed_calls
-from haluagent.checks.runs.calls.entities import Entity, entities, leaves
+from haluagent.checks.runs.calls.claimed_words import READS
+from haluagent.checks.runs.calls.entities import MAX_CALL, Entity, Leaves, entities
 from haluagent.checks.runs.calls.schema_check import MAX_ERRORS, Patience, schema_errors
-from haluagent.checks.runs.calls.sources import Sources
+from haluagent.checks.runs.calls.sources import MAX_TEXT, Sources, is_small
 from haluagent.checks.runs.records import AgentRun, ToolCallValidation, ToolSpec, ToolUse
 
 _EXAMPLES = re.compile(
@@ -24,6 +26,7 @@ _YES = re.compile(
     re.I,
 )
 _CLOCK = re.compile(r"time|date|today|now|clock|calendar|日期|时间", re.I)
+_MAKES = re.compile(r"write|create|save|export|generate|make|new|download|plot|render|写|保存|生成|导出", re.I)
 CONFIRMS = 40  # the longest reply, in characters, that may only say yes
 NESTED = 8  # the depth to which a tool's schemas are searched
 
@@ -35,7 +38,8 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     The latter have the status `never_called`; their `tool` is "" if no offered tool would have given the result. An
     entity may come from the system prompt, from what the user said before the call (or only said yes to), from the
     results of earlier calls, from the tool's `allowed`, or from its schema and descriptions except for their examples
-    in words. What the model itself wrote is no source, and neither is a result that only echoes what was made up.
+    in words. What the model itself wrote is no source, and neither is a result that only echoes what was made up. A
+    number must be given in the role of its parameter. What cannot be judged makes a call `unverified`.
     """
     tools = {tool.name: tool for tool in run.tools}
     own: dict[str, _Own] = {}  # by tool
@@ -54,33 +58,33 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
         for call in turn.calls:
             if call.tool not in own:
                 own[call.tool] = _Own(tools.get(call.tool))
-            invented = list(_invented(call, own[call.tool], sources))
+            judged = _Judged(call, own[call.tool], sources)
             results = had[call.tool, _key(call.arguments)]
             again = bool(results) and (call.result is None or call.result in results)
-            made.append(_validated(call, tools, invented, patience, again=again, offered=bool(run.tools)))
+            made.append(_validated(call, tools, judged, patience, again=again, offered=bool(run.tools)))
             if call.result is not None and not call.failed:
                 results.add(call.result)
             if call.result:
-                sources.add(_without(call.result, invented), clock=_CLOCK.search(call.tool) is not None)
+                sources.add(_without(call.result, judged.invented), clock=_CLOCK.search(call.tool) is not None)
     return (*made, *claimed_calls(run))
 
 
 def _validated(
     call: ToolUse,
     tools: dict[str, ToolSpec],
-    invented: Sequence[Entity],
+    judged: "_Judged",
     patience: Patience,
     *,
     again: bool,
     offered: bool,
 ) -> ToolCallValidation:
-    def found(status: Any, *errors: str) -> ToolCallValidation:
-        return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=errors)
+    size = len(call.result or "")
+    cut = [f"result: only {MAX_TEXT:,} of {size:,} characters were read"] if size > MAX_TEXT else []
 
-    unknown = [
-        f"{item.path or 'arguments'}: {item.kind} {item.text!r} comes from nowhere in the run" for item in invented
-    ]
-    unknown = [*unknown[:MAX_ERRORS], *(["and more"] if len(unknown) > MAX_ERRORS else [])]
+    def found(status: Any, *errors: str) -> ToolCallValidation:
+        return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=(*errors, *cut))
+
+    unknown = _bounded(f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why())
     if not offered:
         return found("invalid", "the run does not say which tools were offered: record them", *unknown)
     if call.tool not in tools:
@@ -91,7 +95,14 @@ def _validated(
         return found("fabricated", *unknown)
     if again:
         return found("stale", "the same call was made before, and gave the same result")
+    if remarks := _bounded(judged.remarks):
+        return found("unverified", *remarks)
     return found("valid")
+
+
+def _bounded(lines: Iterable[str]) -> list[str]:
+    found = list(islice(lines, MAX_ERRORS + 1))
+    return [*found[:MAX_ERRORS], *(["and more"] if len(found) > MAX_ERRORS else [])]
 
 
 def _key(arguments: Any) -> str:
@@ -99,30 +110,82 @@ def _key(arguments: Any) -> str:
 
 
 class _Own:
-    """The values that a tool itself provides for its arguments, and the texts that describe them."""
+    """The values that a tool itself provides for its arguments, and the texts that describe them.
+
+    A number is only for the parameter at which it stands.
+    """
 
     def __init__(self, tool: ToolSpec | None) -> None:
+        self.reads = (first := re.match(r"[a-z]+", tool.name)) is not None and first[0] in READS if tool else False
+        self.makes = _MAKES.search(tool.name) is not None if tool else False
         self.allowed = tool.allowed if tool is not None else ()
-        self.values: set[str] = set()
-        self.sources = Sources()
+        self.values: defaultdict[str, set[str]] = defaultdict(set)  # by parameter
+        self.descriptions: defaultdict[str, str] = defaultdict(str)
+        self._sources = Sources()
+        self._of_parameters: dict[str, Sources] = {}
         if tool is not None:
-            self.sources.add(_EXAMPLES.sub(" ", tool.description))
-            for text, is_value in _schema_texts(tool.parameters):
-                self.sources.add(text)
-                self.values |= {text} if is_value else set()
+            self._sources.add(_EXAMPLES.sub(" ", tool.description))
+            for name, text, is_value in _schema_texts(tool.parameters):
+                self._sources.add(text)
+                if is_value:
+                    self.values[name].add(text)
+                else:
+                    self.descriptions[name] += f"{text}\n"
+
+    def has(self, item: Entity) -> bool:
+        """Return whether the tool's definition gives an entity."""
+        if item.kind != "number" or item.number is None:
+            return self._sources.judge(item) == "given"
+        if item.name not in self._of_parameters:
+            self._of_parameters[item.name] = Sources()
+            self._of_parameters[item.name].add(
+                "\n".join([self.descriptions[item.name], *sorted(self.values[item.name])])
+            )
+        return self._of_parameters[item.name].states(item.number)
+
+    def leaves_open(self, item: Entity) -> bool:
+        """Return whether a model may choose a value for this tool itself: how much to read, or the name of a new file."""
+        return (self.reads and is_small(item)) or (
+            self.makes and item.kind == "path" and "/" not in item.text.strip("./")
+        )
 
 
-def _invented(call: ToolUse, own: _Own, sources: Sources) -> Iterator[Entity]:
-    for leaf in leaves(call.arguments):
-        if leaf.text in own.values or _is_allowed(leaf.text, own.allowed):
-            continue
-        for item in entities(leaf):
-            if not (
-                _is_allowed(item.text, own.allowed)
-                or sources.have(item, leaf.text)
-                or own.sources.have(item, leaf.text)
-            ):
-                yield item
+class _Judged:
+    """The entities of a call that come from nowhere, and remarks on what cannot be judged."""
+
+    def __init__(self, call: ToolUse, own: _Own, sources: Sources) -> None:
+        self._sources = sources
+        self.invented: list[Entity] = []
+        self.remarks: list[str] = []
+        leaves = Leaves(call.arguments)
+        for leaf in leaves.all:
+            if leaf.text in own.values[leaf.name] or _is_allowed(leaf.text, own.allowed):
+                continue
+            for item in entities(leaf):
+                if _is_allowed(item.text, own.allowed):
+                    continue
+                judged = sources.judge(item, own.descriptions[item.name])
+                if judged == "given" or own.has(item):
+                    continue
+                if judged == "invented" and not (sources.cut or own.leaves_open(item)):
+                    self.invented.append(item)
+                    continue
+                why = (
+                    f"of a longer text only {MAX_TEXT:,} characters were read"
+                    if sources.cut
+                    else "the run does not say"
+                )
+                self.remarks.append(f"{item.path or 'arguments'}: {item.kind} {item.text!r} cannot be verified: {why}")
+        if leaves.cut:
+            self.remarks.append(
+                f"arguments: too long to be read whole: {MAX_CALL:,} characters, and no data in between"
+            )
+
+    def why(self) -> Iterator[tuple[Entity, str]]:
+        """Yield the invented entities, each with the reason."""
+        for item in self.invented:
+            stated = item.number is not None and self._sources.states(item.number)
+            yield item, "is given for something else" if stated else "comes from nowhere in the run"
 
 
 def _is_allowed(text: str, allowed: Sequence[str]) -> bool:
@@ -132,26 +195,31 @@ def _is_allowed(text: str, allowed: Sequence[str]) -> bool:
     )
 
 
-def _schema_texts(schema: Any) -> Iterator[tuple[str, bool]]:
-    """Yield what a schema says about an argument: its values (True), and its descriptions without examples (False)."""
-    waiting = [(schema, 0)]
+def _schema_texts(schema: Any) -> Iterator[tuple[str, str, bool]]:
+    """Yield what a schema says about each argument, with its name: its values (True), and its descriptions without
+    examples (False)."""
+    waiting = [(schema, "", 0)]
     while waiting:
-        part, depth = waiting.pop()
+        part, name, depth = waiting.pop()
         if depth > NESTED or not isinstance(part, dict):
             continue
-        for name in ("enum", "examples", "const", "default", "minimum", "maximum"):
-            value = part.get(name)
+        for key in ("enum", "examples", "example", "const", "default", "minimum", "maximum"):
+            value = part.get(key)
             for one in value if isinstance(value, list) else [value] if value is not None else []:
-                yield one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, default=str), True
+                yield name, one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, default=str), True
         if isinstance(part.get("description"), str):
-            yield _EXAMPLES.sub(" ", part["description"]), False
-        for inner in part.values():
-            waiting += [(one, depth + 1) for one in (inner if isinstance(inner, list) else [inner])]
+            yield name, _EXAMPLES.sub(" ", part["description"]), False
+        for key, inner in part.items():
+            if key == "properties" and isinstance(inner, dict):
+                waiting += [(one, str(named), depth + 1) for named, one in inner.items()]
+            else:
+                waiting += [(one, name, depth + 1) for one in (inner if isinstance(inner, list) else [inner])]
 
 
 def _without(result: str, invented: Sequence[Entity]) -> str:
-    folded = result.casefold()
-    for item in invented:
-        if item.text.casefold() in folded:  # faster than the pattern
-            result = re.sub(re.escape(item.text), " ", result, flags=re.I)
-    return result
+    read, rest = result[:MAX_TEXT], result[MAX_TEXT:]
+    folded = read.casefold()
+    for text in dict.fromkeys(item.text for item in invented):
+        if text.casefold() in folded:  # faster than the pattern
+            read = re.sub(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", " ", read, flags=re.I)
+    return read + rest

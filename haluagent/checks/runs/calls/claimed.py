@@ -35,9 +35,9 @@ _NOT_SAID = re.compile(
     r"|\b(?:once|after|when|if|until|unless|before|would|could|should|will)\s+(?:I|we|it|the|this|that|your)\b",
     re.I,
 )
-_QUOTED = re.compile(r"“[^”]*”|\"[^\"\n]*\"|「[^」]*」|『[^』]*』|```.*?(?:```|\Z)|^\s*>.*$", re.S | re.M)
+_QUOTED = re.compile(r"“[^“”]*”|\"[^\"\n]*\"|「[^「」]*」|『[^『』]*』|```.*?(?:```|\Z)|^\s*>.*$", re.S | re.M)
 _DRAFT = re.compile(
-    r"\b(?:draft|template|sample|suggested (?:reply|e-?mail|message))\b[^.\n]*:|(?:草稿|范文|模板|示例|样例)[^。\n]*[:：]",
+    r"\b(?:draft|template|sample|suggested (?:reply|e-?mail|message))\b[^.\n]{0,200}:|(?:草稿|范文|模板|示例|样例)[^。\n]{0,200}[:：]",
     re.I,
 )
 _SOURCE = (

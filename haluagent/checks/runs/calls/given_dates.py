@@ -3,14 +3,17 @@ nights`)."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
+from itertools import combinations
 from string import ascii_letters, digits
 
 from haluagent.text.dates import (
     LOOSE_MONTH,
     MONTHS,
     calendar_day,
+    date_places,
     find_weekdays,
     month_of,
     possible_dates,
@@ -18,6 +21,7 @@ from haluagent.text.dates import (
 )
 from haluagent.text.numbers import find_numbers
 from haluagent.text.numerals import read_han
+from haluagent.types import Span
 
 _MONTH_OF_YEAR = (
     re.compile(rf"\b{LOOSE_MONTH}\s+(?:of\s+)?(?P<year>(?:19|20)\d{{2}})\b", re.I),
@@ -25,6 +29,8 @@ _MONTH_OF_YEAR = (
 )
 _MONTH_NAME = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\b", re.I)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
+_DAY_OF_MONTH = re.compile(r"\bthe (\d{1,2})(?:st|nd|rd|th)\b|(?<![月\d])\s?(\d{1,2})[号日]", re.I)
+BESIDE = 4  # characters between a date and the weekday that it has
 _NOW = re.compile(r"(?:today|current(?:ly)?|\bnow\b|this is|the date|it is|今天|今日|当前|现在|当天|日期)", re.I)
 _DAYS = {
     0: r"today|tonight|this (?:morning|afternoon|evening)|今天|今日|今晚|今早", 1: r"tomorrow|明天|明日|明晚|明早",
@@ -44,6 +50,7 @@ _PERIODS = {
 _IN_WORDS = f"{ascii_letters}{digits}/.-"
 NEAR = 50  # characters after a word for today in which its date is looked for
 END = NEAR + 30  # characters of a text that are read again with the next one, in which a phrase may continue
+PAIRS = 60  # days whose distances are looked at
 WEEKS = 14  # days around today that `Friday` may mean
 ANY_YEAR = range(2000, 2041)
 
@@ -69,6 +76,7 @@ class GivenDates:
         self._around: set[date] = set()  # the days around today
         self._years_around: set[int] = set()
         self._months_around: set[int] = set()  # months are counted from the year 0
+        self._days_of_months: set[int] = set()
         self._steps: set[int] = set()  # days from today
         self._weekdays: set[int] = set()
         self._days_on: set[int] = set()  # days between one date and another
@@ -83,10 +91,28 @@ class GivenDates:
 
     def has(self, day: date) -> bool:
         """Return whether the texts give a day."""
+        self._read_all()
+        return self._is_said(day) or any(map(self._is_said, self._moved(day))) or self._is_turn(day)
+
+    def apart(self, days: int) -> bool:
+        """Return whether two days that the texts give are so many days apart, or one more if both are counted."""
+        self._read_all()
+        leap = {day for month, number in self._yearless if (day := calendar_day(2000, month, number))}
+        given = [*self._written, *leap][:PAIRS]
+        lone = sorted(self._days_of_months)
+        return any(abs((one - other).days) in (days, days - 1) for one, other in combinations(given, 2)) or any(
+            other - one == days for one, other in combinations(lone, 2)
+        )
+
+    def is_near(self, year: int) -> bool:
+        """Return whether a year is that of today, or the one before or after it."""
+        self._read_all()
+        return year in self._years_around
+
+    def _read_all(self) -> None:
         for text, clock in self._unread:
             self._read(text, clock)
         self._unread.clear()
-        return self._is_said(day) or any(map(self._is_said, self._moved(day))) or self._is_turn(day)
 
     def _read(self, text: str, clock: bool) -> None:
         written = possible_dates(text)
@@ -104,7 +130,9 @@ class GivenDates:
         self._years.update(map(int, _YEAR.findall(text)))
         self._yearless.update(possible_days(text))
         self._steps.update(step for step, wording in _DAYS.items() if re.search(wording, text, re.I))
-        self._weekdays.update(number for number, _ in find_weekdays(text))
+        dates = list(date_places(text))
+        self._weekdays.update(number for number, span in find_weekdays(text) if not _is_beside(span, dates, text))
+        self._days_of_months.update(int(one or other) for one, other in _DAY_OF_MONTH.findall(text))
         if re.search(r"weekend|周末", text, re.I):
             self._weekdays |= {4, 5, 6, 0}
         self._months.update(
@@ -130,6 +158,10 @@ class GivenDates:
             return True
         if (day.month, day.day) in self._yearless and (
             day.year in self._years or day.year in (self._years_around or self._years or ANY_YEAR)
+        ):
+            return True
+        if day.day in self._days_of_months and (
+            _count(day) in self._months_around or any(_count(day) - _count(one) in (0, 1) for one in self._written)
         ):
             return True
         return any(other in self._today for step in self._steps for other in _shifted(day, -step))
@@ -163,6 +195,14 @@ class GivenDates:
         return month % length == 0 and (year in self._years or year in self._years_around)
 
 
+def _is_beside(span: Span, dates: Sequence[Span], text: str) -> bool:
+    """Return whether a weekday only says what day a date is; the dates are in order."""
+    after = bisect(dates, span)
+    between = [text[end : span[0]] for _, end in dates[max(0, after - 1) : after]]
+    between += [text[span[1] : start] for start, _ in dates[after : after + 1]]
+    return any(len(gap) <= BESIDE and not gap.strip(" ,(，（") for gap in between)
+
+
 def _today(text: str) -> set[date]:
     return {day for match in _NOW.finditer(text) for day in possible_dates(text[match.end() : match.end() + NEAR])}
 
@@ -176,7 +216,9 @@ def _lengths(text: str) -> set[tuple[int, str]]:
     for numeral, unit in _HAN_LENGTH.findall(text):
         if (value := read_han(numeral)) is not None:
             found.add((int(value), unit))
-    if re.search(r"\ba (?:week|fortnight)\b|一周|next week|last week|上周|下周", text, re.I):
+    if re.search(r"\bfortnight\b|半个月", text, re.I):
+        found.update(((14, "day"), (15, "day")))
+    if re.search(r"\ba week\b|一周|next week|last week|上周|下周", text, re.I):
         found.add((1, "week"))
     return found
 

@@ -1,11 +1,12 @@
 """Validating a call with jsonschema. Loaded on demand, and in the child process of `schema_check`."""
 
+import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import Draft202012Validator, validator_for
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.validators import Draft202012Validator, extend, validator_for
 from jsonschema_specifications import REGISTRY
 from referencing.exceptions import Unresolvable
 
@@ -25,6 +26,7 @@ def found_errors(request: dict[str, Any]) -> list[str]:
     try:
         kind = validator_for(schema, default=Draft202012Validator)
         kind.check_schema(schema)
+        kind = extend(kind, {"uniqueItems": _unique_items})
         found = list(islice(kind(schema, registry=REGISTRY).iter_errors(arguments), most + 1))
     except SchemaError as error:
         return [line(f"the JSON Schema of {name} is broken at {_path(error.absolute_path)}: {error.message}")]
@@ -41,6 +43,31 @@ def line(text: str) -> str:
     """Return a text on one line, of bounded length."""
     text = " ".join(text.split())
     return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…"
+
+
+def _unique_items(validator: Any, wanted: Any, items: Any, schema: Any) -> Iterator[ValidationError]:
+    """Check `uniqueItems` in one pass: the library compares each object with all others."""
+    if wanted and validator.is_type(items, "array"):
+        seen: set[str] = set()
+        for place, item in enumerate(items):
+            text = _canonical(item)
+            if text in seen:
+                yield ValidationError(f"item {place} is there twice")
+                return
+            seen.add(text)
+
+
+def _canonical(value: Any) -> str:
+    """Return a JSON value as a text that equal values share: 1 and 1.0, and an object's members in any order."""
+    return json.dumps(_plain_numbers(value), sort_keys=True)
+
+
+def _plain_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain_numbers(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_plain_numbers(member) for member in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _unnamed(schema: dict[str, Any], arguments: dict[str, Any]) -> Iterator[str]:
