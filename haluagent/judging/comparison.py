@@ -2,12 +2,10 @@
 
 import asyncio
 from dataclasses import dataclass
-from functools import lru_cache
 
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.errors import ToolError
-from haluagent.judging.instructions import without_orders
 from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, weigh, wording_of
 from haluagent.judging.passages import best_windows, quoted
 from haluagent.protocols import ToolContext
@@ -21,15 +19,12 @@ CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a
 QUOTED = 0.95
 ABOUT = 0.6  # the share of a claim's words in a window that is about the same
 
-# Of a long reference it takes a second, and every sentence asks for it.
-read_without_orders = lru_cache(maxsize=16)(without_orders)
-
 
 @dataclass(frozen=True)
 class Comparison:
     """A sentence compared with the reference: `label` is None where that decides nothing, and `supported` in [0, 1] the
     probability that the reference supports it. `read` are the windows that were read, all of it where `whole`, and
-    `place` the one that counts; `readable` is the reference without orders, at the same offsets.
+    `place` the one that counts.
 
     A quotation of the reference has no `reading`, since it was not judged. `absent` says that the two share no word.
     """
@@ -38,7 +33,6 @@ class Comparison:
     supported: float
     place: Span
     read: tuple[Span, ...]
-    readable: str
     whole: bool = True
     reading: Reading | None = None
     absent: bool = False
@@ -55,16 +49,17 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
-    readable = await asyncio.to_thread(read_without_orders, reference)  # a long one takes seconds
     if span := quoted(sentence.text, reference):
-        return Comparison("supported", QUOTED, span, ((0, len(reference)),), readable)
+        return Comparison("supported", QUOTED, span, ((0, len(reference)),))
     about = f"{context.question} {sentence.claim}"
     count = context.model.count_tokens
     spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
-    sums = await asyncio.to_thread(_sums, sentence.claim, readable, context.question)
-    judged = [await ask(context, sentence, readable[slice(*span)] + sums, wording_of(context)) for span in spans]
+    sums = await asyncio.to_thread(_sums, sentence.claim, reference, context.question)
+    judged = [await ask(context, sentence, reference[slice(*span)] + sums, wording_of(context)) for span in spans]
     best, place = max(zip(judged, spans, strict=True))
-    reading = await weigh(context, sentence, readable[slice(*place)] + sums, best, readable + sums, wording_of(context))
+    reading = await weigh(
+        context, sentence, reference[slice(*place)] + sums, best, reference + sums, wording_of(context)
+    )
     label: Label | None = None
     absent = False
     if reading.supported > SUPPORTED:
@@ -75,7 +70,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
         told = not any(one.silent for one in judged)
         if not absent and told and (whole or _is_about(sentence.claim, reference, spans)):
             label = "contradicted"
-    return Comparison(label, reading.supported, place, tuple(spans), readable, whole, reading, absent)
+    return Comparison(label, reading.supported, place, tuple(spans), whole, reading, absent)
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
