@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.errors import ToolError
+from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, weigh, wording_of
-from haluagent.judging.passages import best_windows, quoted
+from haluagent.judging.passages import best_windows, passage, quoted
 from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
 from haluagent.text.words import words
@@ -70,7 +71,21 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
         told = not any(one.silent for one in judged)
         if not absent and told and (whole or _is_about(sentence.claim, reference, spans)):
             label = "contradicted"
+    if label and not await holds_alone(context, sentence, reference, place, label):
+        label = None
     return Comparison(label, reading.supported, place, tuple(spans), whole, reading, absent)
+
+
+async def holds_alone(context: ToolContext, sentence: Sentence, text: str, place: Span, label: Label) -> bool:
+    """Return whether a label holds where only its evidence is read, if what was read gives orders to its reader: they may
+    have moved the model. Any other label holds."""
+    if not speaks_to_reader(text[slice(*place)]):
+        return True
+    evidence = text[slice(*passage(text, place, sentence.claim, context.question))]
+    if speaks_to_reader(evidence):
+        return False
+    supported = (await ask(context, sentence, evidence, wording_of(context))).supported
+    return supported > SUPPORTED if label == "supported" else supported < CONTRADICTED
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:

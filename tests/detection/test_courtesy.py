@@ -20,7 +20,7 @@ def test_an_offer_and_a_question_back_claim_nothing(scripted, question: str, res
 
 
 def test_what_stands_beside_an_offer_is_checked(scripted) -> None:
-    model = scripted()
+    model = scripted(scripted.calculate)
     response = "I'd be happy to help! 2 + 2 = 5."
-    detection = HaluAgent(model=model, search="none", sandbox="none").detect("What is 2 + 2?", response)
+    detection = HaluAgent(model=model, search="none", sandbox="none").detect("Help me.", response)
     assert [entry.label for entry in detection.sentences] == ["no_claim", "contradicted"]
