@@ -9,7 +9,7 @@ import re
 
 from haluagent.text.courtesies import ENDS, MARKS, asks, courtesy
 from haluagent.text.normalize import letters
-from haluagent.text.refusals import refuses
+from haluagent.text.refusals import refusal
 from haluagent.text.segment import split
 from haluagent.types import Sentence
 
@@ -41,4 +41,4 @@ def _claims_nothing(text: str, *, alone: bool, last: bool) -> bool:
     if text.rstrip(MARKS).endswith((":", "：")):
         return not last and not re.search(r"[\d,，;；]", text)
     core = text.casefold().replace("’", "'").strip(MARKS).rstrip(ENDS + MARKS)
-    return bool(courtesy(core) or refuses(core, "sentence") or (not alone and _OPENING.fullmatch(core)))
+    return bool(courtesy(core) or refusal(core) == "unknown" or (not alone and _OPENING.fullmatch(core)))

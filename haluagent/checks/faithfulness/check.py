@@ -18,7 +18,7 @@ from haluagent.detection.limits import Budget, BudgetExceeded, Meter
 from haluagent.errors import ConfigError, ModelError
 from haluagent.text import language as languages
 from haluagent.text.messages import message
-from haluagent.text.refusals import refuses
+from haluagent.text.refusals import refusal
 from haluagent.types import Span
 
 GAP = "\n\n"  # between documents
@@ -131,7 +131,7 @@ async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | N
     # In threads: long texts take seconds.
     if await asyncio.to_thread(claims_nothing, case.question, case.answer):
         return undecided(NO_CLAIM)
-    if await asyncio.to_thread(refuses, case.answer, "answer", case.question):
+    if await asyncio.to_thread(refusal, case.answer, case.question):
         return FaithfulnessFinding(0.0, "PASS", (message("faithfulness.abstains", case.language),))
     await agent.aprepare()
     if mode == "agent":
