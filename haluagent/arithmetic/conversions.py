@@ -120,7 +120,7 @@ _NEAR = 80  # characters before and behind that may deny or suppose it
 _SAID_ABOUT = re.compile(rf"{_ABOUT}\s{{0,3}}$", re.IGNORECASE)
 _END = re.compile(r"[。！？\n]|[.!?](?=\s)")
 RIGHT, RIGHT_ABOUT, WRONG, WRONG_ABOUT, FAR = (Fraction(1, parts) for parts in (200, 50, 100, 20, 5))  # of the value
-DEGREES, DEGREES_ABOUT = 1, 3
+DEGREES, DEGREES_ABOUT = Fraction(1), Fraction(3)
 
 
 @dataclass(frozen=True)

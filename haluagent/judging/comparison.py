@@ -1,16 +1,20 @@
 """Compare a sentence with the reference: word for word first, then by the model's judgement."""
 
 import asyncio
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.errors import ToolError
 from haluagent.judging.instructions import speaks_to_reader
-from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, weigh, wording_of
+from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, mentions, weigh, wording_of
 from haluagent.judging.passages import best_windows, passage, quoted
+from haluagent.models.calibration import calibration_of
+from haluagent.prompts import render
 from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
+from haluagent.text.refusals import unsaid
 from haluagent.text.words import words
 from haluagent.types import Label, Sentence, Span, ToolResult
 
@@ -18,6 +22,7 @@ WINDOWS = 3  # of a longer reference, the windows that share most with the sente
 SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
 QUOTED = 0.95
+SILENT = -1.0  # log-odds that a text says something about a topic, at which it says nothing
 ABOUT = 0.6  # the share of a claim's words in a window that is about the same
 
 
@@ -89,7 +94,10 @@ async def holds_alone(context: ToolContext, sentence: Sentence, text: str, place
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
-    """Return what `compare` finds, in words. Raises as it does."""
+    """Return what `compare` finds, in words; a sentence about what the reference does not mention is right where it says
+    nothing about that. Raises as `compare` does."""
+    if (topic := unsaid(sentence.text)) and (silence := await _silence(context, topic)):
+        return silence
     found = await compare(context, sentence)
     language, reference = context.language, context.reference or ""
     source = TextSource("reference", reference)
@@ -111,6 +119,29 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
         share = sum(end - start for start, end in found.read) / len(reference)
         note += message("match.unread", language, share=min(max(share, 0.01), 0.99))  # neither none of it nor all
     return result.model_copy(update={"read": found.read, "observation": result.observation + note})
+
+
+async def _silence(context: ToolContext, topic: str) -> ToolResult | None:
+    """Judge that the reference says nothing about a topic. Nothing is decided where it was not read whole, or may say
+    something; None where it does say something, so that the sentence is judged like any other."""
+    language, reference = context.language, context.reference or ""
+    count = context.model.count_tokens
+    spans, whole = await asyncio.to_thread(best_windows, reference, topic, WINDOWS, WINDOW_TOKENS, count)
+    asked = replace(context, question=render("topic", language, topic=topic))
+    odds = max([await mentions(asked, None, reference[slice(*span)]) for span in spans], default=0.0)
+    if odds >= calibration_of(context.model).mentions[f"answer:{language}"]:
+        return None
+    if not whole or odds > SILENT:
+        return ToolResult(observation=message("match.absent", language), read=tuple(spans))
+    says_nothing = 1 / (1 + math.exp(odds))
+    evidence = TextSource("reference", reference).evidence(spans[0], topic, says_nothing)
+    return ToolResult(
+        observation=message("match.silent", language, topic=topic, p=says_nothing),
+        label="supported",
+        confidence=says_nothing,
+        evidence=(evidence,),
+        read=tuple(spans),
+    )
 
 
 def _sums(claim: str, text: str, question: str) -> str:

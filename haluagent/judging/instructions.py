@@ -14,7 +14,8 @@ _SETTING = r"(?:instruction|prompt|rule|guideline|context|text|content|reference
 _REPLY = r"(?:answer|reply|respond|output|say|choose|select|pick)"
 _LETTER = r"[\"'“]?(?-i:[AB])(?![\w'’/-])(?! \w)"
 _PATTERNS = [
-    rf"(?<!not )(?<!n't )\b(?:ignore|disregard|forget|override)\s+(?:\w+\s+){{0,2}}?(?:your|all|any|previous|prior|above|earlier)\s+(?:\w+\s+){{0,2}}{_SETTING}\b",
+    rf"(?<!not )(?<!n't )\b(?:ignore|disregard|forget|override)\s+(?:\w+\s+){{0,2}}?(?:your|all|any|previous|prior|above|earlier)"
+    rf"\s+(?:\w+\s+){{0,2}}{_SETTING}\b",
     r"(?<!not )(?<!n't )\b(?:ignore|disregard|forget) the (?:reference|evidence|text above|instructions)\b",
     rf"\b(?:dear|attention|note (?:to|for)|message (?:to|for)|if you are)[:,]? (?:\w+ ){{0,2}}?{_READER}\b",
     rf"\b{_READER}\b[^.\n]{{0,40}}\b(?:must|should|please|have to) (?:always |only )?{_REPLY}\b",

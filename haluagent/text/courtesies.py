@@ -13,8 +13,9 @@ _COURTESY = re.compile(
     |i\ hope\ (?:this|that|it)\ (?:helps|was\ helpful|answers)[^,;:\d]*
     |(?:please\ )?(?:feel\ free\ to|let\ me\ know|don't\ hesitate\ to)\b[^;:\d]*
     |if\ you\ (?:have|need|want|would\ like)\b[^;:\d]*(?:let\ me\ know|feel\ free|just\ ask|hesitate)[^;:\d]*
-    |(?:(?:sure|certainly|of\ course|absolutely|okay|ok)[,!]?\ )?(?:i'd|i\ would|i'll|i\ will|i'm|i\ am)\ (?:be\ )?
-      (?:more\ than\ |very\ |always\ )?(?:happy|glad|delighted|pleased)\ to\ (?:help|assist|write|do)\b(?!.*\b(?:that|who|which)\ \w)[^,;:\d]*
+    |(?:(?:sure|certainly|of\ course|absolutely|okay|ok)[,!]?\ )?(?:i'd|i\ would|i'll|i\ will|i'm|i\ am)
+      \ (?:be\ )?(?:more\ than\ |very\ |always\ )?(?:happy|glad|delighted|pleased)
+      \ to\ (?:help|assist|write|do)\b(?!.*\b(?:that|who|which)\ \w)[^,;:\d]*
     |i\ can\ (?:certainly\ |definitely\ )?(?:help|assist)(?:\ you)?(?:\ with\ (?:that|this|it))?
     |please\ (?:provide|share|specify|tell\ me|give\ me|send|describe|clarify)\b(?!.*\b(?:that|who)\ \w)[^,;:\d]*
     |你好|您好|谢谢|感谢|多谢|不客气|(?:很|非常)?抱歉|对不起|不好意思
@@ -26,8 +27,8 @@ _COURTESY = re.compile(
     re.VERBOSE,
 )
 _QUESTION = re.compile(
-    r"(?:so |and |but |(?:sure|certainly|of course|okay)[,!] )?(?:what|which|who|whom|whose|when|where|how|why|would|could|can|do|does|shall"
-    r"|should|may|is|are|will|have|any)\b(?! you know)(?!.*\b(?:that|since|because|although|not|who)\b ?\w)(?!.*n't\b)[^,;:\d]*"
+    r"(?:so |and |but |(?:sure|certainly|of course|okay)[,!] )?(?:what|which|who|whom|whose|when|where|how|why|would|could|can|do|does"
+    r"|shall|should|may|is|are|will|have|any)\b(?! you know)(?!.*\b(?:that|since|because|although|not|who)\b ?\w)(?!.*n't\b)[^,;:\d]*"
     r"|(?:请问|[您你]|需要|想要|要不要|是否)[^；：\d]*|[^，；：\d]*(?:什么|哪|怎么?样?|多少|几)[^，；：\d]*"
 )
 _TELLS = re.compile(r"难道|知道|对吗|是吗|是吧|不是|因为|既然|由于|何必|为什么不|怎么可能|[，,](?=.*[，,])")

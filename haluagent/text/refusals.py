@@ -27,7 +27,8 @@ def _of_writer(verbs: str, han_verbs: str) -> str:
 
 _WRITER = re.compile(
     rf"(?:{_SORRY}|{_SORRY_HAN})"
-    rf"(?:{_of_writer('know|answer|tell|say|determine|find|provide|give|help|have', '回答|确定|判断|得知|获知|提供|给出|告诉')})(?! that \w)"
+    rf"(?:{_of_writer('know|answer|tell|say|determine|find|provide|give|help|have', '回答|确定|判断|得知|获知|提供|给出|告诉')})"
+    r"(?! that \w)"
 )
 _SOURCE = re.compile(
     r"(?:\b(?:it is|it's|that is|that's) )?\b(?:unknown|unclear|not known)\b|\b(?:it is|it's) not clear(?= (?:wh|how|if))|^not clear\b"
@@ -57,8 +58,8 @@ def refusal(text: str, question: str = "") -> Refusal | None:
     ("unsaid", which can be checked in the source); None where it says something else.
 
     Of an answer to a question, only the question's words may stand beside it; without a question, what is not known may
-    be named (`没有说明具体时间`). Anything else may be a claim (`I don't know, but it was Carrick`). Where the question asks what the source mentions, that it
-    does not is a claim.
+    be named (`没有说明具体时间`). Anything else may be a claim (`I don't know, but it was Carrick`). Where the question
+    asks what the source mentions, that it does not is a claim.
     """
     text = text.lower().replace("’", "'").strip()
     kinds: list[tuple[Refusal, re.Pattern[str]]] = [("unknown", _WRITER), ("unsaid", _SOURCE)]
@@ -77,3 +78,25 @@ def refusal(text: str, question: str = "") -> Refusal | None:
         ) <= asked:
             return kind
     return None
+
+
+_TEXTS = re.compile(
+    r"\b(?:documents?|texts?|passages?|articles?|context|references?|sources?)\b|资料|文[中章档本]|原文|材料|上下文"
+)
+
+
+def unsaid(text: str) -> str | None:
+    """Return what a sentence says the texts do not mention (`The documents do not mention the CEO's salary`); None where it
+    says something else, or more."""
+    plain = text.lower().replace("’", "'")
+    found = _SOURCE.search(plain)
+    if found is None or len(plain) != len(text) or not _TEXTS.search(plain):
+        return None
+    named = _OBJECT.match(plain, found.end())
+    end = named.end() if named else found.end()
+    if words(plain[end:]):
+        return None
+    before, behind = text[: found.start()], text[found.end() : end]
+    if _LEAD.fullmatch(before.lower()):
+        return behind.strip(" .。") or None
+    return before.strip() if _LEAD.fullmatch(behind.lower()) else None

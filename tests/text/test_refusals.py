@@ -2,7 +2,7 @@
 
 import pytest
 
-from haluagent.text.refusals import refusal
+from haluagent.text.refusals import refusal, unsaid
 
 WHO, WHEN = "Who built it?", "出生日期是哪天？"
 
@@ -43,3 +43,20 @@ WHO, WHEN = "Who built it?", "出生日期是哪天？"
 )
 def test_what_gives_no_answer(text: str, question: str, found: str | None) -> None:
     assert refusal(text, question) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("The documents do not mention the CEO's salary.", "the CEO's salary"),
+        ("The CEO's salary is not mentioned in the documents.", "The CEO's salary"),
+        ("资料没有提到首席执行官的工资。", "首席执行官的工资"),
+        ("The documents do not mention the CEO's salary, which is 5 million.", None),
+        ("The documents do not mention it, but Paris is in Germany.", None),
+        ("He did not mention his salary.", None),
+        ("The documents mention the salary.", None),
+        ("资料没有提到工资，但工资是五百万。", None),
+    ],
+)
+def test_what_the_texts_are_said_not_to_mention(text: str, topic: str | None) -> None:
+    assert unsaid(text) == topic
