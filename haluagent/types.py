@@ -50,7 +50,8 @@ class Evidence(Record):
     """A text that speaks for or against a sentence.
 
     `source` names its origin (`calculator`, `reference`, `question`, `response`, or a tool's name). `span` is its place
-    in that source's text, if it has one.
+    in that source's text, if it has one. `speaks_to_reader` is whether the part of that text which was read for it gives
+    orders to the model that reads it, as a prompt injection does: it was read all the same, so look at it yourself.
     """
 
     source: str
@@ -58,6 +59,7 @@ class Evidence(Record):
     url: str | None = None
     span: Span | None = None
     score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    speaks_to_reader: bool = False
 
 
 class Sentence(Record):

@@ -1,6 +1,5 @@
 """The prompts sent to a model, as Jinja2 templates (one file per prompt and language), and `render`."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple, cast
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from haluagent.prompts.fencing import without_marks, without_turns
 from haluagent.protocols import Message, Role
 
 # No template name may be in two of them.
@@ -23,15 +23,18 @@ FOLDERS = (
     "bench",
 )
 
-_TAG = re.compile(r"<(?=/?\s*(?:question|response|reference|text|statement|observation)\b|\|)", re.IGNORECASE)
-
 _TURN = "\x02"  # separates the messages of a conversation; `fence` removes it from outside text
 
 
 def fence(text: str) -> str:
-    """Escape outside text, so that it can neither close the tags around it, nor imitate a chat template's marks, nor
-    begin a message of its own."""
-    return _TAG.sub("<\u200b", str(text).replace(_TURN, " "))
+    """Break the marks in outside text, so that it can neither close the tags around it, nor imitate a chat template's
+    marks or a turn of the agent, nor begin a message of its own."""
+    return without_turns(fence_turn(text))
+
+
+def fence_turn(text: str) -> str:
+    """Break the marks in a turn of the model, which may repeat outside text. What begins the turn's lines stays."""
+    return without_marks(str(text).replace(_TURN, " "))
 
 
 @cache

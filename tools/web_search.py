@@ -1,6 +1,7 @@
 """`web_search`: check a sentence against what a search finds: the user's own index, or a search engine."""
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
+from haluagent.judging.comparison import holds_alone
 from haluagent.judging.found import (
     ABOUT_QUESTION,
     PassageVerdict,
@@ -99,13 +100,17 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
     for result in near:
         found = await read_passage(context, sentence, result)
         confidence = supports(found)
-        if confidence is not None:
+        if confidence is not None and await _holds(context, sentence, found, "supported"):
             return _decided(context, sentence, "supported", found, confidence)
         best = best or found
     assert best is not None
-    if await speaks_against(context, sentence, best):
+    if await speaks_against(context, sentence, best) and await _holds(context, sentence, best, "contradicted"):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
     return ToolResult(observation=_say(context, None, best, best.supported))
+
+
+async def _holds(context: ToolContext, sentence: Sentence, found: PassageVerdict, label: Label) -> bool:
+    return await holds_alone(context, sentence, found.source.text, found.place, label)
 
 
 def _decided(

@@ -18,7 +18,7 @@ from haluagent.detection.verdict import (
     undecided,
 )
 from haluagent.errors import FormatError
-from haluagent.prompts import fence, render
+from haluagent.prompts import fence, fence_turn, render
 from haluagent.protocols import Message
 from haluagent.tooling import turn_format
 from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
@@ -212,6 +212,6 @@ class _Branch:
 def exchange(said: str, observation: str, language: Language) -> list[Message]:
     """Return a turn of the model and the answer to it. Both may repeat text from outside, so both are fenced."""
     return [
-        {"role": "assistant", "content": fence(said)},
+        {"role": "assistant", "content": fence_turn(said)},
         {"role": "user", "content": turn_format.OBSERVATION[language] + fence(observation)},
     ]

@@ -17,6 +17,7 @@ from haluagent.errors import HaluAgentError, ToolError
 from haluagent.events import Answered, Event, Found
 from haluagent.protocols import Model, Services
 from haluagent.sandbox.worker.work import as_work
+from haluagent.text.courtesies import courtesy
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.turn_format import ModelTurn
 from haluagent.types import (
@@ -143,7 +144,10 @@ class Run:
     async def _units(self, meter: Meter) -> list[Sentence]:
         """Choose what is verified: every sentence that claims something by itself, and the whole response where a tool has
         something to decide about it."""
-        units = list(self.task.sentences)
+        units = [sentence for sentence in self.task.sentences if not courtesy(sentence.text)]
+        for sentence in self.task.sentences:
+            if sentence not in units:
+                no_claim(self.state, sentence, "courtesy")
         whole = self.state.context(meter).sentence(0)
         if await self._decidable(whole, meter):
             parts = await asyncio.to_thread(parts_of_whole, self.state, meter)

@@ -26,7 +26,7 @@ from haluagent.types import CheckedPart, MemoryEntry, Segmentation, Sentence, St
 # What a model may say instead of calling a tool that verifies.
 WAYS_OUT = ("get_answer", "change_tools", "talk_to_user")
 
-NoClaim = Literal["announces", "part", "writing"]
+NoClaim = Literal["announces", "courtesy", "part", "writing"]
 
 
 class Offer(NamedTuple):

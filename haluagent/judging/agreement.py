@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from haluagent.judging.probabilities import AGREEMENT_TURNS
 from haluagent.text.normalize import letters
 from haluagent.text.numbers import find_numbers
-from haluagent.text.refusals import refuses
+from haluagent.text.refusals import refusal
 from haluagent.text.words import words
 
 Words = frozenset[str]
@@ -24,7 +24,7 @@ _OF_ANSWERS = (
 
 def answers_nothing(own: str) -> bool:
     """Return whether an answer only says that the text has none. That speaks neither for a sentence nor against it."""
-    return not words(own) or refuses(own, "short")
+    return not words(own) or refusal(own) is not None
 
 
 def agreement(own: str, claim: str, question: str) -> float | None:

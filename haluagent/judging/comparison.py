@@ -1,17 +1,20 @@
 """Compare a sentence with the reference: word for word first, then by the model's judgement."""
 
 import asyncio
-from dataclasses import dataclass
-from functools import lru_cache
+import math
+from dataclasses import dataclass, replace
 
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.errors import ToolError
-from haluagent.judging.instructions import without_orders
-from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, weigh, wording_of
-from haluagent.judging.passages import best_windows, quoted
+from haluagent.judging.instructions import speaks_to_reader
+from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, mentions, weigh, wording_of
+from haluagent.judging.passages import best_windows, passage, quoted
+from haluagent.models.calibration import calibration_of
+from haluagent.prompts import render
 from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
+from haluagent.text.refusals import unsaid
 from haluagent.text.words import words
 from haluagent.types import Label, Sentence, Span, ToolResult
 
@@ -19,17 +22,15 @@ WINDOWS = 3  # of a longer reference, the windows that share most with the sente
 SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
 QUOTED = 0.95
+SILENT = -1.0  # log-odds that a text says something about a topic, at which it says nothing
 ABOUT = 0.6  # the share of a claim's words in a window that is about the same
-
-# Of a long reference it takes a second, and every sentence asks for it.
-read_without_orders = lru_cache(maxsize=16)(without_orders)
 
 
 @dataclass(frozen=True)
 class Comparison:
     """A sentence compared with the reference: `label` is None where that decides nothing, and `supported` in [0, 1] the
     probability that the reference supports it. `read` are the windows that were read, all of it where `whole`, and
-    `place` the one that counts; `readable` is the reference without orders, at the same offsets.
+    `place` the one that counts.
 
     A quotation of the reference has no `reading`, since it was not judged. `absent` says that the two share no word.
     """
@@ -38,7 +39,6 @@ class Comparison:
     supported: float
     place: Span
     read: tuple[Span, ...]
-    readable: str
     whole: bool = True
     reading: Reading | None = None
     absent: bool = False
@@ -55,16 +55,17 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     reference = context.reference
     if reference is None:
         raise ToolError("no reference was given; use another context or another tool")
-    readable = await asyncio.to_thread(read_without_orders, reference)  # a long one takes seconds
     if span := quoted(sentence.text, reference):
-        return Comparison("supported", QUOTED, span, ((0, len(reference)),), readable)
+        return Comparison("supported", QUOTED, span, ((0, len(reference)),))
     about = f"{context.question} {sentence.claim}"
     count = context.model.count_tokens
     spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
-    sums = await asyncio.to_thread(_sums, sentence.claim, readable, context.question)
-    judged = [await ask(context, sentence, readable[slice(*span)] + sums, wording_of(context)) for span in spans]
+    sums = await asyncio.to_thread(_sums, sentence.claim, reference, context.question)
+    judged = [await ask(context, sentence, reference[slice(*span)] + sums, wording_of(context)) for span in spans]
     best, place = max(zip(judged, spans, strict=True))
-    reading = await weigh(context, sentence, readable[slice(*place)] + sums, best, readable + sums, wording_of(context))
+    reading = await weigh(
+        context, sentence, reference[slice(*place)] + sums, best, reference + sums, wording_of(context)
+    )
     label: Label | None = None
     absent = False
     if reading.supported > SUPPORTED:
@@ -75,11 +76,28 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
         told = not any(one.silent for one in judged)
         if not absent and told and (whole or _is_about(sentence.claim, reference, spans)):
             label = "contradicted"
-    return Comparison(label, reading.supported, place, tuple(spans), readable, whole, reading, absent)
+    if label and not await holds_alone(context, sentence, reference, place, label):
+        label = None
+    return Comparison(label, reading.supported, place, tuple(spans), whole, reading, absent)
+
+
+async def holds_alone(context: ToolContext, sentence: Sentence, text: str, place: Span, label: Label) -> bool:
+    """Return whether a label holds where only its evidence is read, if what was read gives orders to its reader: they may
+    have moved the model. Any other label holds."""
+    if not speaks_to_reader(text[slice(*place)]):
+        return True
+    evidence = text[slice(*passage(text, place, sentence.claim, context.question))]
+    if speaks_to_reader(evidence):
+        return False
+    supported = (await ask(context, sentence, evidence, wording_of(context))).supported
+    return supported > SUPPORTED if label == "supported" else supported < CONTRADICTED
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
-    """Return what `compare` finds, in words. Raises as it does."""
+    """Return what `compare` finds, in words; a sentence about what the reference does not mention is right where it says
+    nothing about that. Raises as `compare` does."""
+    if (topic := unsaid(sentence.text)) and (silence := await _silence(context, topic)):
+        return silence
     found = await compare(context, sentence)
     language, reference = context.language, context.reference or ""
     source = TextSource("reference", reference)
@@ -101,6 +119,29 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
         share = sum(end - start for start, end in found.read) / len(reference)
         note += message("match.unread", language, share=min(max(share, 0.01), 0.99))  # neither none of it nor all
     return result.model_copy(update={"read": found.read, "observation": result.observation + note})
+
+
+async def _silence(context: ToolContext, topic: str) -> ToolResult | None:
+    """Judge that the reference says nothing about a topic. Nothing is decided where it was not read whole, or may say
+    something; None where it does say something, so that the sentence is judged like any other."""
+    language, reference = context.language, context.reference or ""
+    count = context.model.count_tokens
+    spans, whole = await asyncio.to_thread(best_windows, reference, topic, WINDOWS, WINDOW_TOKENS, count)
+    asked = replace(context, question=render("topic", language, topic=topic))
+    odds = max([await mentions(asked, None, reference[slice(*span)]) for span in spans], default=0.0)
+    if odds >= calibration_of(context.model).mentions[f"answer:{language}"]:
+        return None
+    if not whole or odds > SILENT:
+        return ToolResult(observation=message("match.absent", language), read=tuple(spans))
+    says_nothing = 1 / (1 + math.exp(odds))
+    evidence = TextSource("reference", reference).evidence(spans[0], topic, says_nothing)
+    return ToolResult(
+        observation=message("match.silent", language, topic=topic, p=says_nothing),
+        label="supported",
+        confidence=says_nothing,
+        evidence=(evidence,),
+        read=tuple(spans),
+    )
 
 
 def _sums(claim: str, text: str, question: str) -> str:

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 from haluagent.judging.agreement import agreement, contained, counted, says
-from haluagent.judging.instructions import without_orders
 from haluagent.judging.judge import NUMBER_MISSING, TextSource, answer_anew, ask, mentions, wording_of
 from haluagent.judging.passages import best_windows, missing_numbers, quoted
 from haluagent.judging.probabilities import agreed
@@ -67,7 +66,7 @@ def worth_reading(context: ToolContext, sentence: Sentence, results: list[Search
     near = []
     for result in results:
         found = words(f"{result.title} {text_of(result)}")
-        if not without_orders(text_of(result)).strip():  # nothing to read, or nothing but orders
+        if not text_of(result).strip():
             continue
         if share(said, found) >= RELATED or share(asked, found) >= ABOUT_QUESTION:
             near.append((len((asked | said) & found), result))
@@ -81,11 +80,10 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     source = TextSource("web_search", text, result.url, result.offset if result.text is not None else None)
     if span := quoted(sentence.text, text):
         return PassageVerdict(result, source, span, QUOTED)
-    readable = await asyncio.to_thread(without_orders, text)  # a long page takes seconds
     about = f"{sentence.claim} {context.question}"
     count = context.model.count_tokens
-    (place,), _ = await asyncio.to_thread(best_windows, readable, about, 1, PASSAGE_TOKENS, count)
-    window = readable[slice(*place)]
+    (place,), _ = await asyncio.to_thread(best_windows, text, about, 1, PASSAGE_TOKENS, count)
+    window = text[slice(*place)]
     judged = await ask(context, sentence, window, wording_of(context))
     supported, anew, agrees = judged.supported, "", None
     if _answers(context, sentence) and judged.calibrated:
@@ -93,9 +91,9 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
         if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
             agrees = contained(anew, sentence.claim, context.question)
             likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
-            likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, readable)
+            likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, text)
             supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
-    missing = tuple(missing_numbers(sentence.claim, f"{readable} {context.question}"))
+    missing = tuple(missing_numbers(sentence.claim, f"{text} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported
     return PassageVerdict(result, source, place, supported, window, judged.silent, anew, agrees, missing)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from haluagent.judging.agreement import agreement, counted
+from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.passages import missing_numbers, passage
 from haluagent.judging.probabilities import UNCALIBRATED, Judgement, agreed, judgement, log_odds
 from haluagent.models.calibration import Wording, calibration_of
@@ -36,10 +37,18 @@ class TextSource:
     offset: int | None = 0
 
     def evidence(self, place: Span, claim: str, score: float, question: str = "") -> Evidence:
-        """Return the sentence inside `place` that is most about the claim, with its offsets in the document."""
+        """Return the sentence inside `place`, which was read, that is most about the claim, with its offsets in the
+        document."""
         start, end = passage(self.text, place, claim, question)
         span = None if self.offset is None else (self.offset + start, self.offset + end)
-        return Evidence(source=self.name, text=self.text[start:end], url=self.url, span=span, score=score)
+        return Evidence(
+            source=self.name,
+            text=self.text[start:end],
+            url=self.url,
+            span=span,
+            score=score,
+            speaks_to_reader=speaks_to_reader(self.text[slice(*place)]),
+        )
 
 
 @dataclass(frozen=True)

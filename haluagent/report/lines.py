@@ -129,7 +129,8 @@ def before_text(revision: Revision, language: Language) -> str:
 
 
 def evidence_text(evidence: Evidence, tool: str | None, language: Language) -> str:
-    """Return the source and the text of the evidence, with the tool that found it if that is not the source."""
+    """Return the source and the text of the evidence, with the tool that found it if that is not the source, and with a
+    note where the text speaks to the model that reads it."""
     words = WORDS[language]
     source = evidence.source
     if evidence.span is not None:
@@ -137,7 +138,8 @@ def evidence_text(evidence: Evidence, tool: str | None, language: Language) -> s
     if tool and tool != evidence.source:
         source += words["via"].format(tool=tool)
     url = f" <{evidence.url}>" if evidence.url else ""
-    return words["evidence"].format(source=source, text=_quote(evidence.text, language) + url)
+    note = words["speaks_to_reader"] if evidence.speaks_to_reader else ""
+    return words["evidence"].format(source=source, text=_quote(evidence.text, language) + url + note)
 
 
 def _quote(text: str, language: Language) -> str:

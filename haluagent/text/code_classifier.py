@@ -273,7 +273,7 @@ def _is_statement(unit: str, inside: bool, indented: bool) -> bool:
     if tree is None:  # code with a mistake in it
         return bool(
             (_OPENS_BLOCK.match(first) and body.strip())
-            or (inside and re.match(r"print[ (]|assert |\w+\(.*\)?$", first))
+            or (inside and re.match(r"print[ (]|assert |\w+\((?:[^)]*|.*\))$", first))
         )
     if len(tree.body) != 1:
         return all(isinstance(node, (ast.Assign, ast.Expr, *_BLOCKS)) for node in tree.body) and ";" in first

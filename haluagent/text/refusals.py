@@ -5,7 +5,7 @@ from typing import Literal
 
 from haluagent.text.words import words
 
-Scope = Literal["short", "answer", "sentence"]
+Refusal = Literal["unknown", "unsaid"]
 
 _DENIED = r"(?:do(?:es)? not|did not|don't|doesn't|didn't|cannot|can not|can't|could not|couldn't)"
 _SAYS = r"(?:say|mention|state|tell|specify|provide|contain|include|give|answer|indicate|describe|disclose)"
@@ -25,16 +25,17 @@ def _of_writer(verbs: str, han_verbs: str) -> str:
     )
 
 
-_KNOWS, _KNOWS_HAN = "know|answer|tell|say|determine|find", "回答|确定|判断|得知|获知"
-_UNKNOWN = re.compile(
-    rf"(?:{_of_writer(_KNOWS, _KNOWS_HAN)})(?: (?:that|this|it|the answer)\b)?"
-    r"|(?:\b(?:it is|it's|that is|that's) )?\b(?:unknown|unclear|not known)\b|\b(?:it is|it's) not clear(?= (?:wh|how|if))|^not clear\b"
+_WRITER = re.compile(
+    rf"(?:{_SORRY}|{_SORRY_HAN})"
+    rf"(?:{_of_writer('know|answer|tell|say|determine|find|provide|give|help|have', '回答|确定|判断|得知|获知|提供|给出|告诉')})"
+    r"(?! that \w)"
+)
+_SOURCE = re.compile(
+    r"(?:\b(?:it is|it's|that is|that's) )?\b(?:unknown|unclear|not known)\b|\b(?:it is|it's) not clear(?= (?:wh|how|if))|^not clear\b"
     r"|\b(?:there is )?(?:not enough|insufficient|no) (?:relevant )?(?:information|evidence|answer|context|data)\b"
     r"|(?:没有|没|无|缺乏|缺少)(?:足够的?|相关的?)*(?:信息|资料|内容|答案|依据)|(?:没有|没|无)相关的?(?:记载|描述|说明|记录)"
     r"|未知|(?:不详|未详|不明确?|未明确?)(?![\u4e00-\u9fff])|不知(?![^\W何谁])"
-)
-_UNSAID = re.compile(
-    rf"\b{_DENIED} {_SAYS}\b(?: (?:that|this|it|the answer|information)\b)?"
+    rf"|\b{_DENIED} {_SAYS}\b(?: (?:that|this|it|the answer|information)\b)?"
     r"|(?:\b(?:it is|it's|this is|is|was|are) )?\b(?:not (?:be )?(?:explicitly |specifically |clearly )?"
     r"(?:said|mentioned|stated|specified|provided|given|found|answered|included)|un(?:mentioned|stated|specified))\b|\bno mention\b"
     r"|(?:并?没有?|并?未|未曾)(?:明确|具体)?(?:提到|提及|提过|说明|说到|写到|写明|指出|提供|给出|涉及|[说提](?![谎服高升]))"
@@ -48,33 +49,54 @@ _FILLER = re.compile(
 )
 _LEAD = re.compile(rf"(?:{_FILLER.pattern}|\b(?:the|in|by|from|to|on|of|but|is|was|are)\b|是|[\W_])*")
 _ASKS_OF_THE_TEXT = re.compile(rf"\b(?:{_SAYS}(?:s|d|ed)?|said|told|given)\b|提到|提及|说明|说到|指出|涉及")
-_SENTENCE = re.compile(
-    rf"(?:{_SORRY}|{_SORRY_HAN})"
-    rf"(?:{_of_writer(_KNOWS + '|provide|give|help|have', _KNOWS_HAN + '|提供|给出|告诉')})(?! that \w)"
-    r"(?:(?<=[a-z])(?: [^,;:\d]*)?|(?<![a-z])[^，,；;：:\d]*)"
+# What is not known, up to where something else may be said.
+_OBJECT = re.compile(r"(?:(?!\b(?:but|however|though|although)\b|但|不过|然而)[^,，;；:：.。!！?？\d])*")
+
+
+def refusal(text: str, question: str = "") -> Refusal | None:
+    """Return whether `text` says no more than that its writer does not know ("unknown"), or that it is not known or not said
+    ("unsaid", which can be checked in the source); None where it says something else.
+
+    Of an answer to a question, only the question's words may stand beside it; without a question, what is not known may
+    be named (`没有说明具体时间`). Anything else may be a claim (`I don't know, but it was Carrick`). Where the question
+    asks what the source mentions, that it does not is a claim.
+    """
+    text = text.lower().replace("’", "'").strip()
+    kinds: list[tuple[Refusal, re.Pattern[str]]] = [("unknown", _WRITER), ("unsaid", _SOURCE)]
+    for kind, pattern in kinds:
+        if kind == "unsaid" and _ASKS_OF_THE_TEXT.search(question.lower()):
+            continue
+        found = pattern.search(text)
+        if found is None:
+            continue
+        named = None if question.strip() else _OBJECT.match(text, found.end())
+        before, behind = text[: found.start()], text[named.end() if named else found.end() :]
+        behind = _SOURCE.sub(" ", _WRITER.sub(" ", behind))
+        asked = words(question)
+        if (_LEAD.fullmatch(before) or words(_FILLER.sub(" ", before)) <= asked) and words(
+            _FILLER.sub(" ", behind)
+        ) <= asked:
+            return kind
+    return None
+
+
+_TEXTS = re.compile(
+    r"\b(?:documents?|texts?|passages?|articles?|context|references?|sources?)\b|资料|文[中章档本]|原文|材料|上下文"
 )
 
 
-def refuses(text: str, scope: Scope, question: str = "") -> bool:
-    """Return whether `text` says no more than that its writer does not know, or that the source does not say.
-
-    How much may stand beside that depends on what the text is:
-
-    - "short", an answer of a few words: anything may follow. What does says what is missing (`没有说明具体时间`).
-    - "answer", a whole one: only words of the question, since a claim may hide behind the refusal (`I don't know, but it
-      was Carrick`). Where the question asks what the source mentions, that it does not is a claim.
-    - "sentence", one among claims: only a statement that the writer does not know something. "The source does not say …" is a
-      claim: it can be checked in the source.
-    """
-    text = text.lower().replace("’", "'").strip()
-    if scope == "sentence":
-        return _SENTENCE.fullmatch(text) is not None
-    if scope == "short":
-        lead = _LEAD.match(text)
-        places = {0, lead.end() if lead else 0}
-        return any(pattern.match(text, place) for place in places for pattern in (_UNKNOWN, _UNSAID))
-    rest, unknown = _UNKNOWN.subn(" ", text)
-    unsaid = 0
-    if not _ASKS_OF_THE_TEXT.search(question.lower()):
-        rest, unsaid = _UNSAID.subn(" ", rest)
-    return bool(unknown or unsaid) and words(_FILLER.sub(" ", rest)) <= words(question)
+def unsaid(text: str) -> str | None:
+    """Return what a sentence says the texts do not mention (`The documents do not mention the CEO's salary`); None where it
+    says something else, or more."""
+    plain = text.lower().replace("’", "'")
+    found = _SOURCE.search(plain)
+    if found is None or len(plain) != len(text) or not _TEXTS.search(plain):
+        return None
+    named = _OBJECT.match(plain, found.end())
+    end = named.end() if named else found.end()
+    if words(plain[end:]):
+        return None
+    before, behind = text[: found.start()], text[found.end() : end]
+    if _LEAD.fullmatch(before.lower()):
+        return behind.strip(" .。") or None
+    return before.strip() if _LEAD.fullmatch(behind.lower()) else None

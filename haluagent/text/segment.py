@@ -56,6 +56,11 @@ _MAY_CLOSE = _CLOSING + '"`*_'
 _QUOTE_END = re.compile(f'[{re.escape(_CLOSING)}"`]')
 _CITATION = re.compile(r"\[\d{1,3}(?:[-,，、–]\s*\d{1,3})*\]")
 _CHINESE_END = re.compile(r"[。！？；][。！？；!?;…]*|…+(?=[”’」』]?(?:\s|$))")
+# After a unit of one letter, which is no initial: 72 km/h. In 4 hours; 20 m. Mass; 5 N. The force
+_AFTER_UNIT = re.compile(
+    r"(?:/[A-Za-z]|°[CF]|\d\s?[mghsldt]|\d\s?[NJWVAKCFL](?=\.\s+(?:The|This|That|It|Its|In|So|Then|Thus|We|If|At|For|When|A)\s))"
+    r"[²³]?\.(?=[\"'”’)]?\s+[\"'“‘(]?[A-Z\u4e00-\u9fff])"
+)
 _SURROGATES = re.compile("[\ud800-\udfff]")  # not text: `sentencex` refuses them
 _TOUCHING = re.compile(rf"(?:{HAN.pattern}|[\u3000-\u303f\uff00-\uffef])(?=[A-Za-z])")
 
@@ -191,8 +196,9 @@ def _proposed(line: str, pairs: list[Span]) -> Iterator[int]:
         while end > start and line[end - 1] in _MAY_CLOSE:
             end -= 1
         yield end
-    for match in _CHINESE_END.finditer(line):
-        yield match.end()
+    for ends in (_CHINESE_END, _AFTER_UNIT):
+        for match in ends.finditer(line):
+            yield match.end()
 
 
 def _closing_marks(line: str) -> dict[int, int]:

@@ -219,9 +219,7 @@ def test_open_book_keeps_the_belief_beside_unverified(scripted: Any) -> None:
 
 
 def test_a_step_that_uses_a_wrong_result_is_wrong(scripted: Any) -> None:
-    response = (
-        "One crate costs 17 * 3 = 54 dollars. In total it is 54 * 2 = 108 dollars. That is 10 * 2 = 20 dollars."
-    )
+    response = "One crate costs 17 * 3 = 54 dollars. In total it is 54 * 2 = 108 dollars. That is 10 * 2 = 20 dollars."
     with HaluAgent(scripted(scripted.calculate)) as agent:
         detection = agent.detect("Describe the costs.", response)
     assert by_sentence(detection) == {1: "contradicted", 2: "contradicted", 3: "supported"}

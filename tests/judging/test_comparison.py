@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from haluagent.judging.comparison import judge
 from haluagent.judging.probabilities import UNCALIBRATED
 from haluagent.models.calibration import EMBEDDED
 from haluagent.protocols import Choice, Message, ToolContext
@@ -239,3 +240,23 @@ def test_one_sentence_of_several_is_not_answered_anew(scripted: Any, make_contex
     model = scripted(choose=believes(0.99), free="Poland")
     assert "anew" not in call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).observation
     assert model.grammars == []
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "reference"),
+    [
+        ("en", "The documents do not mention the CEO's salary.", "Acme Corp was founded in 1990. It makes rockets."),
+        ("zh", "资料没有提到首席执行官的工资。", "艾克公司成立于1990年，生产火箭。"),
+    ],
+)
+def test_what_the_reference_does_not_mention(
+    make_context: Any, scripted: Any, language: Language, sentence: str, reference: str
+) -> None:
+    for belief, label in ((0.02, "supported"), (0.45, None)):
+        model = scripted(choose=believes(belief))
+        context = make_context("", sentence, language=language, reference=reference, model=model)
+        result = asyncio.run(judge(context, context.sentence(1)))
+        assert result.label == label and bool(result.evidence) == bool(label)
+    model = scripted(choose=lambda messages: believes(0.98 if "<question>" in prompt(messages) else 0.01)(messages))
+    context = make_context("", sentence, language=language, reference=reference, model=model)
+    assert asyncio.run(judge(context, context.sentence(1))).label != "supported"

@@ -242,7 +242,7 @@ def test_bodies_that_are_hard_to_read_hold_up_no_detection(url: str, monkeypatch
 
 def test_what_takes_long_is_not_done_on_the_event_loop(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
-    from haluagent.checks.claims import choice, extract
+    from haluagent.checks.claims import extract
     from haluagent.checks.runs.answers import ground, probe
     from haluagent.text import language
 
@@ -258,14 +258,13 @@ def test_what_takes_long_is_not_done_on_the_event_loop(url: str, monkeypatch: py
         monkeypatch.setattr(module, name, call)
 
     watched(language, "choose")
-    watched(choice, "read_without_orders")
     watched(extract, "claiming")
     watched(ground, "evidence_of")
     watched(probe, "evidence_of")
     watched(judge, "missing_numbers")
     for path, body in (EVERY | {"/v1/claims": CLAIMS | {"reference": "Grass is green and wet."}}).items():
         assert http.post(url + path, json=body).status_code == 200
-    assert len(held_up) == 6 and not any(held_up.values()), held_up
+    assert len(held_up) == 5 and not any(held_up.values()), held_up
 
 
 def test_what_an_endpoint_refuses_is_not_logged() -> None:

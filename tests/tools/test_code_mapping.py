@@ -22,15 +22,19 @@ ASSERTED = f"{ADD}\n\nassert add(1, 2) == 3"
 
 
 class Script:
-    """Answers each run with what a function makes of the program, or with the next of a list."""
+    """Answers each run with what a function makes of the program, or with the next of a list. Where the results of a
+    program are changed, its tests notice, unless they are `blind`."""
 
     name = "script"
 
-    def __init__(self, answers: Callable[[str], Execution] | Sequence[Execution]) -> None:
+    def __init__(self, answers: Callable[[str], Execution] | Sequence[Execution], blind: bool = False) -> None:
+        self._blind = blind
         self._answers = answers if callable(answers) else iter(answers)
         self.programs: list[str] = []
 
     async def run(self, code: str, *, seconds: float = 10.0) -> Execution:
+        if not self._blind and "_haluagent.way = ''" not in code:
+            return Execution(outcome="exception", error="AssertionError")
         self.programs.append(code)
         return self._answers(code) if callable(self._answers) else next(self._answers)
 
@@ -175,6 +179,21 @@ def test_own_tests_alone_support_less(interpret) -> None:
     assert result.observation == "the code ran, and 7 assertions of the response passed"
 
 
+@pytest.mark.parametrize("outcome", ["ok", "timeout", "memory", "exception"])
+def test_tests_that_notice_no_change_support_nothing(interpret, outcome: str) -> None:
+    """Only an assertion that fails is a test that has noticed; each way of changing is tried once, at a short limit."""
+    ways = []
+
+    def answer(code: str) -> Execution:
+        ways.append(re.findall(r"_haluagent\.way = '(\w*)'", code)[0])
+        changed = Execution.model_validate({"outcome": outcome, "error": "TypeError: x" * (outcome == "exception")})
+        return finished(code, 1) if not ways[-1] else changed
+
+    result = interpret(Script(answer, blind=True), ASSERTED)
+    assert (result.label, result.observation) == ("unverified", message("code.blind", "en"))
+    assert ways == ["", "other", "longer", "effects"]
+
+
 def test_a_failure_of_the_sandbox_is_none_of_the_code(interpret) -> None:
     def broken(code: str) -> Execution:
         raise SandboxError("the disk is full")
@@ -214,6 +233,24 @@ def test_the_tool_is_offered_for_code_and_the_whole_response(make_context) -> No
     assert not code_interpreter.when(context, context.sentence(1))
     other = make_context("Say hello.", "```js\nconsole.log(1)\n```")
     assert not code_interpreter.when(other, other.sentence(0))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "covered"),
+    [
+        ("For example, add(1, 2) returns 3.", True),
+        ("So `add(1, 2)` gives 3, and `add(0, 0)` is 0.", True),
+        ("例如 add(1, 2) 返回 3。", True),
+        ("add(1, 2) returns 3, and the capital of France is Berlin.", False),
+        ("In Berlin, add(1, 2) returns 3.", False),
+        ("add(1, 2) returns the sum.", False),
+        ("例如 add(1, 2) 返回 3，法国的首都是柏林。", False),
+    ],
+)
+def test_a_sentence_that_only_gives_examples_is_part_of_the_code(make_context, sentence: str, covered: bool) -> None:
+    context = make_context("Write add.", f"```python\n{ADD}\n```\n{sentence}")
+    place = context.response.index(sentence)
+    assert ((place, len(context.response)) in code_interpreter.covers(context)) is covered
 
 
 def test_code_and_its_output_claim_nothing_by_themselves(make_context) -> None:

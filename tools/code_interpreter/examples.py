@@ -52,8 +52,10 @@ _S = r"[ \t]{0,3}"
 _EQUALS = re.compile(rf"{_S}={{2,3}}(?!>){_S}")
 _ARROW = re.compile(rf"{_S}`?{_S}(?:#{_S})?(?:-{{1,4}}>|={{1,4}}>|[➞→⇒⟶➜↦⟹]){_S}(?:returns?\b|返回)?{_S}`?")
 _SAYS = re.compile(
-    rf"{_S}`?{_S}[,，]?{_S}(?:#{_S})?(?:it )?(?P<sure>should|must|will|would|expected to|应该?|应当|必须)?{_S}[会将]?{_S}"
-    rf"(?:(?:the )?(?:result|value|answer){_S}(?:is|=|should be)|returns?|be|gives?|yields?|evaluates? to|equals?|is equal to|is|="
+    rf"{_S}`?{_S}[,，]?{_S}(?:#{_S})?(?:it |you )?(?P<sure>should|must|will|would|expected to|应该?|应当|必须)?{_S}[会将]?{_S}"
+    rf"(?:(?:the )?(?:result|value|answer){_S}(?:is|=|should be)"
+    rf"|(?:returns?|gives?|yields?|produces?|computes?)(?: the (?:value|result|number))?|be|get|evaluates? to|results? in"
+    rf"|equals?|is equal to|is|="
     rf"|返回值?(?:应该?)?[为是]?|的?(?:返回)?(?:结果|值)(?:应该?)?[为是]|得到|等于|[为是]){_S}[:：]?{_S}`?",
     re.I,
 )

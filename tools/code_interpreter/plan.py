@@ -33,8 +33,8 @@ class Tests:
             self.lines.append(CodeLine(text, example.span if in_response and example else None))
             self.examples.append(example)
 
-    def program(self, parts: Sequence[CodePart]) -> Program:
-        return tested([*parts, *self.parts], self.lines)
+    def program(self, parts: Sequence[CodePart], way: str = "") -> Program:
+        return tested([*parts, *self.parts], self.lines, way)
 
     def example(self, program: Program, number: int | None) -> CallExample | None:
         """Return the example that a line of `program` is from. Behind the tests there is one more line."""
@@ -60,11 +60,11 @@ class Plan:
     def has_tests(self) -> bool:
         return bool(self.own.lines or self.given.lines or self.samples or self.asserts or self.stated)
 
-    def program(self, without: Sequence[ast.stmt] = ()) -> Program:
+    def program(self, without: Sequence[ast.stmt] = (), way: str = "") -> Program:
         """Return the code as it stands, with marks around each output that the response states."""
         statements = [one.statement for one in self.stated if one.statement is not None]
         return whole(
-            self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without
+            self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without, way=way
         )
 
     def place(self, stated: StatedOutput) -> int:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TypeGuard
 
+from haluagent.tools.code_interpreter.changes import Insertion, insertions
 from haluagent.tools.code_interpreter.parts import CodeLine, CodePart, Function, outside_functions
 from haluagent.tools.code_interpreter.tests import counted
 from haluagent.types import Span
@@ -58,13 +59,15 @@ def whole(
     marked_parts: Sequence[CodePart] = (),
     stdin: str | None = None,
     without: Sequence[ast.stmt] = (),
+    way: str = "",
 ) -> Program:
     """Return the program as it stands but for the statements `without`, with its tests counted. What the n-th of
-    `marked` writes is at place n (from 1), what a part of `marked_parts` writes at the places after those."""
+    `marked` writes is at place n (from 1), what a part of `marked_parts` writes at the places after those. With a
+    `way`, what its functions return is changed."""
     last = _exit(program)
     body = [CodeLine(f"_haluagent.give({stdin!r})")] if stdin is not None else []
     for part in program:
-        edits = _counters(part, program)
+        edits = _edits(part, program, way)
         inside = {id(node) for node in ast.walk(part.tree)}
         for place, node in enumerate(marked, 1):
             if id(node) in inside:
@@ -77,23 +80,26 @@ def whole(
             if other is part:
                 lines = [_mark(place), *lines, _mark(place)]
         body += lines
-    return _make(body if last is not None else [*body, _mark(END)], program)
+    return _make(body if last is not None else [*body, _mark(END)], program, way)
 
 
-def tested(program: Sequence[CodePart], tests: Sequence[CodeLine]) -> Program:
-    """Return the definitions of a program, followed by tests of their own."""
+def tested(program: Sequence[CodePart], tests: Sequence[CodeLine], way: str = "") -> Program:
+    """Return the definitions of a program, followed by tests of their own. With a `way`, what its functions return is
+    changed."""
     kept: list[CodeLine] = []
     for part in program:
         numbers = {number for node in part.tree.body if _defines(node) for number in _numbers(node)}
-        kept += [line for number, line in enumerate(_edited(part, _counters(part, program)), 1) if number in numbers]
-    return _make([*kept, *tests, _mark(END)], program)
+        kept += [line for number, line in enumerate(_edited(part, _edits(part, program, way)), 1) if number in numbers]
+    return _make([*kept, *tests, _mark(END)], program, way)
 
 
-def _make(body: Sequence[CodeLine], program: Sequence[CodePart]) -> Program:
+def _make(body: Sequence[CodeLine], program: Sequence[CodePart], way: str) -> Program:
     names = {alias.name for part in program for node in part.tree.body if _is_future(node) for alias in node.names}
     nonce = hashlib.sha256("\n".join(line.text for line in body).encode("utf-8")).hexdigest()[:16]
     future = f"from __future__ import {', '.join(sorted(names))}; " if names else ""
-    return Program((CodeLine(f"{future}{_prelude()}; _haluagent.nonce = {nonce!r}"), *body), nonce)
+    return Program(
+        (CodeLine(f"{future}{_prelude()}; _haluagent.nonce = {nonce!r}; _haluagent.way = {way!r}"), *body), nonce
+    )
 
 
 @lru_cache(maxsize=1)
@@ -121,14 +127,13 @@ def _numbers(node: ast.stmt) -> range:
     return range(first, _end(node)[0] + 1)
 
 
-_Edit = tuple[int, int, str]  # line from 1, column in bytes of UTF-8, the text to put there
+def _edits(part: CodePart, program: Sequence[CodePart], way: str) -> list[Insertion]:
+    """Return what counts the tests of a part and, with a `way`, what changes its results."""
+    counters = [(*_end(node), "; _haluagent.ran()") for node in counted(part, program)]
+    return [*(insertions(part, program) if way else ()), *counters]
 
 
-def _counters(part: CodePart, program: Sequence[CodePart]) -> list[_Edit]:
-    return [(*_end(node), "; _haluagent.ran()") for node in counted(part, program)]
-
-
-def _edited(part: CodePart, edits: Iterable[_Edit], without: Sequence[ast.stmt] = ()) -> list[CodeLine]:
+def _edited(part: CodePart, edits: Iterable[Insertion], without: Sequence[ast.stmt] = ()) -> list[CodeLine]:
     """Return the lines of a part with texts put in. `unittest.main()` is blanked, since the tests are run one by one,
     and so is what may only stand first in a program."""
     lines = [line.text.encode("utf-8") for line in part.lines]

@@ -50,7 +50,8 @@ def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> CodeR
         text = message("code.passed", context.language, tests=_counts(context, results)) + _renamed(context, plan)
         return CodeReport("supported", text, BY_QUESTION if given else BY_ITSELF, _proof(context, plan, text))
     if failed is None:
-        return CodeReport("unverified", message("code.untested", context.language))
+        blind = any(result.blind for result in results)
+        return CodeReport("unverified", message("code.blind" if blind else "code.untested", context.language))
     text = _reason(context, failed)
     if total:
         text += message("code.also_passed", context.language, tests=_counts(context, results))

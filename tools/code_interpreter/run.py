@@ -1,21 +1,24 @@
-"""Run a plan in the sandbox: the code as it stands, then its definitions with the tests that it does not run itself."""
+"""Run a plan in the sandbox: the code as it stands, then its definitions with the tests that it does not run itself; and
+where they pass, the same with changed results, to see whether the tests notice."""
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from haluagent.protocols import Sandbox, ToolContext
+from haluagent.tools.code_interpreter.changes import WAYS
 from haluagent.tools.code_interpreter.examples import CallExample
 from haluagent.tools.code_interpreter.output import MAX_GAP, agrees
 from haluagent.tools.code_interpreter.parts import CodePart
 from haluagent.tools.code_interpreter.plan import Plan, Tests
 from haluagent.tools.code_interpreter.program import Program
 from haluagent.tools.code_interpreter.samples import InputSample
-from haluagent.tools.code_interpreter.verdict import LIMITS, CodeFinding, judge
+from haluagent.tools.code_interpreter.verdict import LIMITS, WRONG, CodeFinding, judge
 
 SECONDS = 10.0
+SECONDS_CHANGED = 3.0
 MAX_EXPECTED = 5  # exceptions that a program shows on purpose
 
 _HAPPENS = re.compile(
@@ -30,7 +33,8 @@ _SAID_TO_FAIL = re.compile(r"#.*(?:\braises?\b|\berror\b|\bexception\b|\bfails?\
 class Result:
     """The result of one run: of the program as it stands, of the response's `own` tests, of those `given` in the
     question, of one of its `sample` inputs, or of an output that is `stated`. `wanted` and `real` are outputs that
-    differ."""
+    differ. `shown` are exceptions that the program shows on purpose, and `blind` is how many of its tests would pass
+    whatever the code returned: those are not among the `passed`."""
 
     of: Literal["program", "own", "given", "sample", "stated"]
     finding: CodeFinding
@@ -39,10 +43,19 @@ class Result:
     given: str = ""
     wanted: str = ""
     real: str = ""
+    shown: tuple[ast.stmt, ...] = ()
+    blind: int = 0
 
 
 async def run_plan(plan: Plan, context: ToolContext, sandbox: Sandbox) -> list[Result]:
     """Run everything in a plan and return the results. Raises SandboxError."""
+    results = await _run_all(plan, context, sandbox)
+    if any(result.finding.cause in WRONG for result in results):
+        return results
+    return [await _noticing(plan, result, sandbox) for result in results]
+
+
+async def _run_all(plan: Plan, context: ToolContext, sandbox: Sandbox) -> list[Result]:
     results = await _run_program(plan, context, sandbox)
     if results[0].finding.cause in ("syntax", "other_python", "missing"):  # so would the others
         return results
@@ -68,7 +81,7 @@ async def _run_program(plan: Plan, context: ToolContext, sandbox: Sandbox) -> li
             break
         shown.append(failed[1])
     passed = program.passed(execution.stdout) + len(shown)
-    return [Result("program", finding, passed), *_compare_output(plan, program, execution.stdout)]
+    return [Result("program", finding, passed, shown=tuple(shown)), *_compare_output(plan, program, execution.stdout)]
 
 
 def _statement(plan: Plan, program: Program, number: int | None) -> tuple[CodePart, ast.stmt] | None:
@@ -112,6 +125,23 @@ async def _run_tests(
     execution = await sandbox.run(program.code, seconds=SECONDS)
     finding = judge(execution, program, plan.parts, context, tested=True)
     return Result(of, finding, program.passed(execution.stdout), tests.example(program, finding.first))
+
+
+async def _noticing(plan: Plan, result: Result, sandbox: Sandbox) -> Result:
+    """Return a result without those of its tests that pass whatever the code returns: `assert callable(f)`, a TestCase
+    without an assertion. A test has noticed where its assertion fails; another error may be anything's."""
+    blind = result.passed - len(result.shown)
+    if result.of not in ("program", "own", "given") or not blind:
+        return result
+    for way in WAYS:
+        if result.of == "program":
+            program = plan.program(result.shown, way)
+        else:
+            program = (plan.own if result.of == "own" else plan.given).program(plan.parts, way)
+        execution = await sandbox.run(program.code, seconds=SECONDS_CHANGED)
+        if execution.outcome == "exception" and execution.error.startswith("AssertionError"):
+            return result
+    return replace(result, passed=len(result.shown), blind=blind)
 
 
 async def _run_sample(plan: Plan, sample: InputSample, context: ToolContext, sandbox: Sandbox) -> Result:

@@ -1,6 +1,7 @@
 """The code interpreter: runs the Python in a response in a sandbox, with its tests and with the question's examples."""
 
 import asyncio
+import re
 
 from haluagent.errors import NoSandbox
 from haluagent.protocols import ToolContext
@@ -9,6 +10,7 @@ from haluagent.text.code_blocks import find
 from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
+from haluagent.tools.code_interpreter.examples import calls
 from haluagent.tools.code_interpreter.given import completed, context_parts, needed
 from haluagent.tools.code_interpreter.output import is_output
 from haluagent.tools.code_interpreter.parts import is_excerpt, make_part, returns_outside
@@ -19,6 +21,11 @@ from haluagent.tools.code_interpreter.versions import versions
 from haluagent.types import Sentence, Span, ToolResult
 
 MAX_BLOCKS = 50
+_LINKING = re.compile(
+    r"\b(?:for (?:example|instance)|example|e\.g|so|thus|then|and|while|calling|the call|if you call|here)\b"
+    r"|例如|比如|譬如|调用|因此|所以|那么|并且|而|和|则|[\W_]",
+    re.IGNORECASE,
+)
 MAX_VERSIONS = 8
 
 __all__ = ["code_interpreter"]
@@ -29,7 +36,8 @@ def _has_code(context: ToolContext, sentence: Sentence) -> bool:
 
 
 def _covers(context: ToolContext) -> list[Span]:
-    """Return where the code stands, transcripts of it, and what it is said to print."""
+    """Return where the code stands, transcripts of it, what it is said to print, and the sentences that only give
+    examples of its calls."""
     spans: list[Span] = []
     end = None
     for block in find(context.response):
@@ -37,7 +45,24 @@ def _covers(context: ToolContext) -> list[Span]:
         if block.language in ("python", "pycon") or said:
             spans.append(block.span)
         end = block.span[1] if block.python else None
-    return spans
+    return [*spans, *_example_sentences(context)]
+
+
+def _example_sentences(context: ToolContext) -> list[Span]:
+    """Return the sentences that say no more than what calls of the code return: For example, fib(10) returns 55."""
+    blocks = find(context.response)
+    parts = [make_part(block) for block in blocks if block.python]
+    names = [name for part in parts for name in (*part.functions, *part.classes)]
+    found = []
+    for sentence in context.sentences:
+        if not sentence.index or any(one.span[0] <= sentence.span[0] < one.span[1] for one in blocks):
+            continue
+        rest = sentence.text
+        for example in reversed(calls(sentence.text, names)):
+            rest = rest[: example.span[0]] + rest[example.span[1] :]
+        if rest != sentence.text and not _LINKING.sub("", rest).strip():
+            found.append(sentence.span)
+    return found
 
 
 @tool(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from haluagent.errors import ToolError
-from haluagent.judging.instructions import orders
+from haluagent.judging.instructions import speaks_to_reader
 from haluagent.protocols import ToolContext, Translator
 from haluagent.text.messages import message
 from haluagent.text.segment import split
@@ -171,7 +171,7 @@ async def _compare(
     )
     if right < CONTRADICTED:
         label, independent = "contradicted", worst.independent
-    elif right > SUPPORTED and orders(given.translation) and not orders(independent):
+    elif right > SUPPORTED and speaks_to_reader(given.translation) and not speaks_to_reader(independent):
         note = message("translate.orders", context.language)
     elif right > SUPPORTED and not note:
         label = "supported"

@@ -4,7 +4,6 @@ A passage that supports a claim makes it an Entailment. One that does not may sa
 Contradiction only if the model also finds that the passage says enough to decide it.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ from functools import partial
 from haluagent.checks.claims.checkers import CheckWork, ClaimFinding
 from haluagent.checks.claims.localize import cite
 from haluagent.checks.claims.records import Relation
-from haluagent.judging.comparison import Comparison, compare, read_without_orders
+from haluagent.judging.comparison import Comparison, compare
 from haluagent.judging.judge import mentions, wording_of
 from haluagent.models.calibration import calibration_of
 from haluagent.protocols import ToolContext
@@ -41,36 +40,38 @@ class ChoiceChecker:
 async def check_one(work: CheckWork, passage: int, claim: Sentence) -> ClaimFinding:
     """Check one claim against one passage.
 
-    A passage with nothing but white space or orders to its reader is Neutral.
+    A passage with nothing but white space is Neutral.
     """
     text = work.passages[passage]
-    if not (await asyncio.to_thread(read_without_orders, text)).strip():  # a long one takes seconds
+    if not text.strip():
         return ClaimFinding("Neutral", read=((0, len(text)),))
     context = replace(work.context, reference=text)
     found = await compare(context, claim)
-    locate = partial(cite, work.passages, passage, found.readable, found.place, claim.claim)
+    locate = partial(cite, work.passages, passage, found.place, claim.claim)
     if found.label == "supported":
         return ClaimFinding("Entailment", found.supported, locate(), found.read)
     label: Relation = "Neutral"
-    if _speaks_against(found, context.language) and await _says_enough(context, claim, found):
+    if _speaks_against(found, text, context.language) and await _says_enough(context, claim, found):
         label = "Contradiction"
     return ClaimFinding(label, 1 - found.supported, locate() if label == "Contradiction" else None, found.read)
 
 
-def _speaks_against(found: Comparison, language: Language) -> bool:
+def _speaks_against(found: Comparison, text: str, language: Language) -> bool:
     """Return whether a passage may contradict the claim rather than be about something else.
 
     Texts in the same language that share no word are about different things; those in two languages need not be.
     """
     if found.label == "contradicted":
         return True
-    return found.absent and written_in(found.readable) != language
+    return found.absent and written_in(text) != language
 
 
 async def _says_enough(context: ToolContext, claim: Sentence, found: Comparison) -> bool:
     """Return whether the window says enough to decide the claim, or the question that it answers."""
     wording = "answer" if wording_of(context) == "answer" else "statement"
-    odds = await mentions(context, None if wording == "answer" else claim, found.readable[slice(*found.place)])
+    odds = await mentions(
+        context, None if wording == "answer" else claim, (context.reference or "")[slice(*found.place)]
+    )
     scored = found.reading is None or found.reading.judged.calibrated
     # Without log-probabilities, two answers that disagree have odds of 0, which says nothing.
     return odds >= calibration_of(context.model).mentions[f"{wording}:{context.language}"] and (scored or odds > 0)

@@ -16,7 +16,7 @@ from haluagent.checks.claims.merge import MERGED
 from haluagent.checks.claims.records import Relation
 from haluagent.detection.limits import BudgetExceeded
 from haluagent.errors import ModelError
-from haluagent.judging.comparison import QUOTED, WINDOWS, read_without_orders
+from haluagent.judging.comparison import QUOTED, WINDOWS
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows, quoted
 from haluagent.prompts import conversation
@@ -44,23 +44,22 @@ class JointChecker:
 
     async def check(self, work: CheckWork, passage: int, claims: Sequence[Sentence]) -> list[ClaimFinding]:
         text, count = work.passages[passage], work.context.model.count_tokens
-        readable = await asyncio.to_thread(read_without_orders, text)
-        if not readable.strip():
+        if not text.strip():
             return [ClaimFinding("Neutral", read=((0, len(text)),)) for _ in claims]
         found: dict[int, ClaimFinding] = {}  # by the claim's index in `claims`
         wanted: dict[Span, list[int]] = defaultdict(list)
         for at, claim in enumerate(claims):
             if place := quoted(claim.text, text):
-                there = cite(work.passages, passage, readable, place, claim.claim)
+                there = cite(work.passages, passage, place, claim.claim)
                 found[at] = ClaimFinding("Entailment", QUOTED, there, ((0, len(text)),))
             else:
-                spans, _ = await asyncio.to_thread(best_windows, readable, claim.claim, WINDOWS, WINDOW_TOKENS, count)
+                spans, _ = await asyncio.to_thread(best_windows, text, claim.claim, WINDOWS, WINDOW_TOKENS, count)
                 for span in spans:
                     wanted[span].append(at)
 
         async def ask(call: tuple[Span, list[int]]) -> dict[int, Relation]:
             span, group = call
-            return await _ask(work, readable[slice(*span)], [claims[at] for at in group])
+            return await _ask(work, text[slice(*span)], [claims[at] for at in group])
 
         calls = [(span, group) for span in sorted(wanted) for group in _groups(wanted[span])]
         answers: dict[int, list[tuple[Relation, Span]]] = defaultdict(list)
@@ -74,7 +73,7 @@ class JointChecker:
         for at in set(answers) - lost:
             label = next(one for one in MERGED if any(one == said for said, _ in answers[at]))
             place = next(span for said, span in answers[at] if said == label)
-            citation = cite(work.passages, passage, readable, place, claims[at].claim) if label != "Neutral" else None
+            citation = cite(work.passages, passage, place, claims[at].claim) if label != "Neutral" else None
             found[at] = ClaimFinding(label, None, citation, tuple(span for _, span in answers[at]))
 
         async def alone(at: int) -> ClaimFinding:

@@ -1,6 +1,7 @@
 """Finding the place in a passage that decides a claim, as offsets into the passage as given."""
 
 from haluagent.checks.claims.records import Citation
+from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.passages import passage
 from haluagent.text.segment import split
 from haluagent.types import Span
@@ -8,14 +9,16 @@ from haluagent.types import Span
 MARGIN = 300  # characters that a sentence may extend beyond a window
 
 
-def cite(passages: tuple[str, ...], number: int, readable: str, window: Span, query: str) -> Citation:
+def cite(passages: tuple[str, ...], number: int, window: Span, query: str) -> Citation:
     """Return the sentence in or reaching into `window` of a passage that shares most words with the query.
 
-    The search is in `readable`, the passage without orders and with the same offsets, because orders to a reader are no
-    evidence. `passages[citation.passage][start:end] == citation.text` always holds.
+    `passages[citation.passage][start:end] == citation.text` always holds.
     """
-    start, end = passage(readable, _whole_sentences(readable, window), query)
-    return Citation(passage=number, span=(start, end), text=passages[number][start:end])
+    text = passages[number]
+    start, end = passage(text, _whole_sentences(text, window), query)
+    return Citation(
+        passage=number, span=(start, end), text=text[start:end], speaks_to_reader=speaks_to_reader(text[slice(*window)])
+    )
 
 
 def _whole_sentences(text: str, window: Span) -> Span:

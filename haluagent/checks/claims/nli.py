@@ -16,7 +16,6 @@ from haluagent.checks.claims.localize import cite
 from haluagent.checks.claims.merge import MERGED
 from haluagent.checks.claims.records import RELATIONS, Relation
 from haluagent.errors import ConfigError, ToolError
-from haluagent.judging.comparison import read_without_orders
 from haluagent.text.words import words
 from haluagent.types import Sentence, Span
 
@@ -63,17 +62,17 @@ class NLIChecker:
 def _judge(encoder: "_CrossEncoder", passages: tuple[str, ...], number: int, claim: str) -> ClaimFinding:
     """Judge a claim: any window may entail it, else any may contradict it; the window with the highest probability is
     cited."""
-    readable = read_without_orders(passages[number])
-    if not readable.strip():
-        return ClaimFinding("Neutral", read=((0, len(readable)),))
-    scored, whole = encoder.windows(readable, claim)
+    passage = passages[number]
+    if not passage.strip():
+        return ClaimFinding("Neutral", read=((0, len(passage)),))
+    scored, whole = encoder.windows(passage, claim)
     for label in MERGED:
         places = [(share[label], place) for place, share in scored if max(share, key=share.__getitem__) == label]
         if places:
             break
     probability, place = max(places)
-    citation = cite(passages, number, readable, place, claim) if label != "Neutral" else None
-    read = ((0, len(readable)),) if whole else tuple(sorted(place for place, _ in scored))
+    citation = cite(passages, number, place, claim) if label != "Neutral" else None
+    read = ((0, len(passage)),) if whole else tuple(sorted(place for place, _ in scored))
     return ClaimFinding(label, probability, citation, read)
 
 

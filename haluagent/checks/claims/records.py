@@ -31,11 +31,13 @@ class Claim(Record):
 
 
 class Citation(Record):
-    """A place in one of the passages, counted from 0: `passages[passage][span[0]:span[1]] == text`."""
+    """A place in one of the passages, counted from 0: `passages[passage][span[0]:span[1]] == text`. `speaks_to_reader` as
+    in `Evidence`."""
 
     passage: int
     span: Span
     text: str
+    speaks_to_reader: bool = False
 
 
 class CheckedClaim(Record):

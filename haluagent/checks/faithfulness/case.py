@@ -1,6 +1,6 @@
 """The input of a mode, and its finding."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from haluagent.checks.faithfulness.records import Score
@@ -13,23 +13,14 @@ EVEN = 0.5  # the score if nothing is known
 
 @dataclass(frozen=True)
 class Case:
-    """An answer and the document it should rest on.
-
-    `readable` is the document with sentences that give orders to its reader replaced by white space, so that offsets
-    stay the same.
-    """
+    """An answer and the document it should rest on."""
 
     question: str
     answer: str
     document: str
-    readable: str
     language: Language
     threshold: float
     model: Meter
-
-    def reading(self, readable: str) -> "Case":
-        """Return the case with another `readable`."""
-        return replace(self, readable=readable)
 
     def verdict(self, score: float) -> Score:
         """Return FAIL if the score, the probability of FAIL, is above the threshold, else PASS."""

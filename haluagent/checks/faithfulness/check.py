@@ -16,15 +16,13 @@ from haluagent.checks.faithfulness.records import Faithfulness, Mode
 from haluagent.checks.faithfulness.template import Template
 from haluagent.detection.limits import Budget, BudgetExceeded, Meter
 from haluagent.errors import ConfigError, ModelError
-from haluagent.judging.comparison import read_without_orders
 from haluagent.sandbox.worker.work import as_work
 from haluagent.text import language as languages
 from haluagent.text.messages import message
-from haluagent.text.refusals import refuses
+from haluagent.text.refusals import refusal
 from haluagent.types import Span
 
 GAP = "\n\n"  # between documents
-_ORDERS = "the documents hold nothing but orders to whoever reads them, which are no evidence"
 
 
 def text_of(documents: str | Sequence[str]) -> str:
@@ -76,9 +74,7 @@ async def acheck(
     chosen = await asyncio.to_thread(languages.choose, language, question, answer)
     meter = Meter(agent.model, Budget(agent.limits))
     try:
-        finding = await _find(
-            agent, Case(question, answer, document, document, chosen, threshold, meter), mode, template
-        )
+        finding = await _find(agent, Case(question, answer, document, chosen, threshold, meter), mode, template)
     except BudgetExceeded as limit:
         finding = undecided(str(limit))
     except ModelError as error:
@@ -138,11 +134,8 @@ async def _find(agent: HaluAgent, case: Case, mode: Mode, template: Template | N
     # In threads: long texts take seconds.
     if await asyncio.to_thread(claims_nothing, case.question, case.answer):
         return undecided(NO_CLAIM)
-    if await asyncio.to_thread(refuses, case.answer, "answer", case.question):
+    if await asyncio.to_thread(refusal, case.answer, case.question):
         return FaithfulnessFinding(0.0, "PASS", (message("faithfulness.abstains", case.language),))
-    case = case.reading(await asyncio.to_thread(read_without_orders, case.document))
-    if not case.readable.strip():
-        return undecided(_ORDERS)
     await agent.aprepare()
     if mode == "agent":
         return await by_agent(agent, case)

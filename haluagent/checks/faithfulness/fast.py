@@ -26,24 +26,24 @@ async def by_choice(case: Case) -> FaithfulnessFinding:
     """
     language = case.language
     source = TextSource("reference", case.document)
-    if span := quoted(case.answer, case.readable):
+    if span := quoted(case.answer, case.document):
         evidence = source.evidence(span, case.answer, QUOTED)
         return FaithfulnessFinding(
             1 - QUOTED, case.verdict(1 - QUOTED), (message("faithfulness.quoted", language),), (evidence,)
         )
     count = case.model.count_tokens
     about = f"{case.question} {case.answer}"
-    spans, whole = await asyncio.to_thread(best_windows, case.readable, about, WINDOWS, WINDOW_TOKENS, count)
+    spans, whole = await asyncio.to_thread(best_windows, case.document, about, WINDOWS, WINDOW_TOKENS, count)
     claim = Sentence(index=0, text=case.answer, span=(0, len(case.answer)))
     context = ToolContext(case.question, case.answer, case.language, (claim,), case.model, reference=case.document)
     wording: Wording = "answer" if case.question.strip() and len(split(case.answer)) == 1 else "statement"
-    judged = [await ask(context, claim, case.readable[slice(*span)], wording) for span in spans]
+    judged = [await ask(context, claim, case.document[slice(*span)], wording) for span in spans]
     best, place = max(zip(judged, spans, strict=True))
     if best.silent:
         return undecided(_SILENT)
     unasked = replace(context, question="")  # a number that only the question has is not in the documents
     # As a statement, so that its numbers are checked and nothing is generated.
-    reading = await weigh(unasked, claim, case.readable[slice(*place)], best, case.readable, "statement")
+    reading = await weigh(unasked, claim, case.document[slice(*place)], best, case.document, "statement")
     score = 1 - reading.supported
     verdict = case.verdict(score)
     evidence = source.evidence(place, case.answer, reading.supported, case.question)

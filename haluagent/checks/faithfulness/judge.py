@@ -118,10 +118,10 @@ def _fitted(case: Case, room: int) -> tuple[str, str, str, float]:
     answer = clip(case.answer, room // 3, count)[0]
     room = max(room - count(question) - count(answer), 64)
     limit = min(room, WINDOW_TOKENS)
-    spans, whole = best_windows(case.readable, f"{case.question} {case.answer}", room // limit, limit, count)
+    spans, whole = best_windows(case.document, f"{case.question} {case.answer}", room // limit, limit, count)
     if whole:
-        return question, answer, case.readable, 1.0
-    document = "\n[…]\n".join(case.readable[slice(*span)].strip() for span in spans)
+        return question, answer, case.document, 1.0
+    document = "\n[…]\n".join(case.document[slice(*span)].strip() for span in spans)
     return question, answer, document, covered(spans, whole, len(case.document))
 
 

@@ -63,6 +63,7 @@ function evidence(item, entry, show) {
   return make("li", {},
     make("q", {}, item.text),
     make("p", { className: "hint" }, found.join(" · ")),
+    item.speaks_to_reader ? make("p", { className: "hint" }, reported("speaks_to_reader").trim()) : null,
     item.url ? make("p", { className: "hint address" }, link(item.url) ?? item.url) : null,
     show && text ? make("button", { type: "button", className: "plain", onclick: () => show(item) }, t("show_in", { text: t(`in_${text}`) })) : null);
 }

@@ -95,7 +95,7 @@ async def _judge(pair: LabelledPair, model: Model, registry: Registry) -> dict[s
 
 async def _reasoned(pair: LabelledPair, model: Meter) -> dict[str, Any]:
     """Judge a pair as faithfulness does in its `judge` mode, after the model has written its reasons."""
-    case = Case(pair.question, pair.claim, pair.reference, pair.reference, pair.language, 0.5, model)
+    case = Case(pair.question, pair.claim, pair.reference, pair.language, 0.5, model)
     judged = (await reason(case)).judged or Judgement(0.5, silent=True)
     return _row(pair, model, pair.claim, pair.reference, "reasons", judged) | {"missing": []}
 

@@ -20,7 +20,6 @@ from haluagent.checks.runs.settings import GateSettings
 from haluagent.detection.limits import Budget, BudgetExceeded, Meter
 from haluagent.errors import ModelError
 from haluagent.judging.agreement import agreement, answers_nothing
-from haluagent.judging.comparison import read_without_orders
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows
 from haluagent.prompts import conversation
@@ -58,13 +57,12 @@ async def probe(
     if not asked or not evidence.strip():
         return []
     await agent.aprepare()
-    text = await asyncio.to_thread(read_without_orders, evidence)
     gate = asyncio.Semaphore(agent.concurrency)
 
     async def one(claim: ReportClaim, part: Specific | None) -> ConsistencyProbe:
         async with gate:
             try:
-                return await _ask(agent, language_of(run), text, claim.text, part, settings)
+                return await _ask(agent, language_of(run), evidence, claim.text, part, settings)
             except BudgetExceeded as limit:
                 raise ModelError(f"the claims could not be asked anew: {limit}") from limit
 
