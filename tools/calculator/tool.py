@@ -4,6 +4,7 @@ import asyncio
 import re
 from fractions import Fraction
 
+from haluagent.arithmetic.conversions import Conversion, find_conversions
 from haluagent.arithmetic.equations import Equation, calculates_rightly, find_equations
 from haluagent.arithmetic.expressions import Value, evaluate, solve
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
@@ -72,7 +73,9 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
     """Accept a sentence that shows a calculation, or states a number in answer to a problem; the whole response where
     it answers a problem and no sentence does that alone."""
     if sentence.index:
-        return bool(find_equations(sentence.text)) or (is_problem(context) and bool(_plain_numbers(sentence.text)))
+        if find_equations(sentence.text) or find_conversions(sentence.text):
+            return True
+        return is_problem(context) and bool(_plain_numbers(sentence.text))
     return is_problem(context) and bool(find_numbers(context.response)) and not _is_bare_answer(context)
 
 
@@ -125,16 +128,15 @@ async def calculator(context: ToolContext, sentence: Sentence, formula: str | No
 
 def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
     equations = find_equations(sentence.text)
-    wrong = [equation for equation in equations if equation.holds is False]
-    if wrong:
-        return _result("contradicted", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in wrong])
+    conversions = find_conversions(sentence.text)
+    found = [(item.span, item.holds, _evidence(context, sentence, item)) for item in [*equations, *conversions]]
+    if wrong := [evidence for _, holds, evidence in found if holds is False]:
+        return _result("contradicted", STATED_CONFIDENCE, wrong)
     if checked := _solve_stated(context, sentence, equations):
         return checked
-    right = [equation for equation in equations if equation.holds]
-    if right:
-        evidence = [_evidence(context, sentence, item) for item in right]
-        spans = [item.span for item in right]
-        return _result("supported", STATED_CONFIDENCE, evidence, _open(context, sentence, spans))
+    if right := [evidence for _, holds, evidence in found if holds]:
+        spans = [span for span, holds, _ in found if holds]
+        return _result("supported", STATED_CONFIDENCE, right, _open(context, sentence, spans))
     if not equations and (traced := _trace(context, sentence)):
         spans = [number.span for number in find_numbers(sentence.text)]
         return _result("supported", MATCH_CONFIDENCE, traced, _open(context, sentence, spans))
@@ -166,17 +168,26 @@ def _open(context: ToolContext, sentence: Sentence, checked: list[Span]) -> tupl
     return open_parts(sentence, checked, context.question, known)
 
 
-def _evidence(context: ToolContext, sentence: Sentence, equation: Equation) -> Evidence:
-    if equation.holds:
-        text = message("calculator.right", context.language, left=equation.left, right=equation.right)
-    elif equation.value is None:
-        text = message("calculator.identity", context.language, left=equation.left, right=equation.right)
-    else:
-        value = show(equation.value.number)
+def _evidence(context: ToolContext, sentence: Sentence, found: Equation | Conversion) -> Evidence:
+    language = context.language
+    if isinstance(found, Conversion):
+        key = "right" if found.holds else "wrong"
         text = message(
-            "calculator.wrong", context.language, left=equation.computed, value=value, stated=equation.stated
+            f"calculator.{key}",
+            language,
+            left=found.source,
+            right=found.stated,
+            value=found.computed,
+            stated=found.stated,
         )
-    return Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
+    elif found.holds:
+        text = message("calculator.right", language, left=found.left, right=found.right)
+    elif found.value is None:
+        text = message("calculator.identity", language, left=found.left, right=found.right)
+    else:
+        value = show(found.value.number)
+        text = message("calculator.wrong", language, left=found.computed, value=value, stated=found.stated)
+    return Evidence(source="calculator", text=text, span=_moved(found.span, sentence.span[0]))
 
 
 def _moved(span: Span, offset: int) -> Span:
