@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 
+from haluagent.arithmetic.stated import why_open
 from haluagent.types import Span
 
 # How many of the first unit of a dimension make one; several where a unit has several sizes.
@@ -111,14 +112,9 @@ _BEHIND = re.compile(
     r"\s{0,3}(?:$|[.。!！?？;；:：,，)）\]】\"”’\n]|(?:and|but|so|while|which|whereas|左右)(?![A-Za-z]))"
 )
 _JOINS = re.compile(r"(?:[ ,，]|and|又|零){0,4}")
-_SUPPOSED = re.compile(
-    r"\b(?:not|no|never|wrong(?:ly)?|false|incorrect|mistake|myth|if|suppose|assume|imagine|instead|rather)\b|n't\b|≠"
-    r"|不|错|并非|误|假设|假如|如果|设|而非",
-    re.IGNORECASE,
-)
-_NEAR = 80  # characters before and behind that may deny or suppose it
+_NEAR = 20
+_IN_FORMULA = re.compile(rf"(?:[-+*/=^×÷−·]|\d\s?(?:{_SPELLED}))\s*$")
 _SAID_ABOUT = re.compile(rf"{_ABOUT}\s{{0,3}}$", re.IGNORECASE)
-_END = re.compile(r"[。！？\n]|[.!?](?=\s)")
 RIGHT, RIGHT_ABOUT, WRONG, WRONG_ABOUT, FAR = (Fraction(1, parts) for parts in (200, 50, 100, 20, 5))  # of the value
 DEGREES, DEGREES_ABOUT = Fraction(1), Fraction(3)
 
@@ -167,11 +163,13 @@ def find_conversions(text: str) -> list[Conversion]:
         if connected["bracket"] and text[other.span[1] : other.span[1] + 1] not in (")", "）"):
             continue
         about = bool(connected["about"]) or (connected["equal"] or "=")[0] in "≈≃≅~约大"
-        about = about or bool(_SAID_ABOUT.search(text, max(one.span[0] - _NEAR // 4, 0), one.span[0]))
+        about = about or bool(_SAID_ABOUT.search(text, max(one.span[0] - _NEAR, 0), one.span[0]))
         right = _compare(one, other, about, loose=about or not connected["equal"])
         listed = connected["comma"] and not about  # 5 km, 10 miles: two of a list
-        if right is None or (listed and not right) or _supposed(text, one.span[0], other.span[1]):
+        if right is None or (listed and not right) or why_open(text, (one.span[0], other.span[1]), right):
             continue
+        if _IN_FORMULA.search(text, max(one.span[0] - _NEAR, 0), one.span[0]):
+            continue  # 2 km + 500 m = 2.5 km, 5英尺10英寸
         computed = _shown(_converted(one, other.unit)[0], other)
         found.append(Conversion((one.span[0], other.span[1]), one.text, other.text, computed, right))
     return found
@@ -238,15 +236,6 @@ def _coarse(quantity: _Quantity) -> Fraction:
     while quantity.value and (quantity.value / size) % 10 == 0:
         size *= 10
     return size
-
-
-def _supposed(text: str, start: int, end: int) -> bool:
-    """Return whether the sentence denies or supposes something near a place."""
-    before, behind = text[max(start - _NEAR, 0) : start], text[end : end + _NEAR]
-    ends = [match.end() for match in _END.finditer(before)]
-    before = before[ends[-1] :] if ends else before
-    stop = _END.search(behind)
-    return bool(_SUPPOSED.search(before) or _SUPPOSED.search(behind[: stop.start()] if stop else behind))
 
 
 def _shown(value: Fraction, like: _Quantity) -> str:

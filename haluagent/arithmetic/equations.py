@@ -6,7 +6,6 @@ one supports, and any other that agrees keeps an equation from being wrong.
 """
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,6 +14,7 @@ from functools import lru_cache
 from haluagent.arithmetic.expressions import Value, algebra_left, evaluate_source, same_sources, source
 from haluagent.arithmetic.notation import SCALE_PLACES, Token, tokenize
 from haluagent.arithmetic.sides import Side, side_after, side_before
+from haluagent.arithmetic.stated import why_open
 from haluagent.errors import ToolError
 from haluagent.text.numbers import close
 from haluagent.text.units import has_unit, mixed_units
@@ -30,20 +30,6 @@ _CHANGES = frozenset(
     "squared cubed square cube dozen score pair half halve double twice triple thrice quarter root k bn mn kilo of "
     "average mean median log 平方 立方 打 倍 半 双 对 成 折".split()
 )
-# What is said of an equation that the text does not state as true, or not of ordinary numbers.
-_DENIED = re.compile(
-    r"\b(?:not?|never|neither|nor|cannot|wrong\w*|false\w*|incorrect\w*|mist\w+|err\w+|untrue|myth|joke|if|suppose|imagine|"
-    r"pretend|claim\w*|instead|rather|unlike|believe\w*|thinks?|thought|sa(?:y|ys|id)|told)\b|n[’']t\b|≠|!=|"
-    r"[不没非错误假若勿未伪]|如果|并无|[认以]为|相信|[声宣]称|据说",
-    re.IGNORECASE,
-)
-_OTHER_NUMBERS = re.compile(
-    r"\b(?:mod(?:ulo|ulus)?|binary|octal|hex(?:adecimal)?|base|clock|floor\w*|trunc\w*|integer|rounded|round(?:s|ing)? (?:up|down)|"
-    r"code|python|java\w*|c|sql)\b|进制|取模|模\s?[0-9]|同余|取整|整除|余数|四舍五入|进一|去尾|钟面|代码",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(r"“[^“”\n]{1,300}”|\"[^\"\n]{1,300}\"|「[^「」\n]{1,300}」|『[^『』\n]{1,300}』|‘[^‘’\n]{1,300}’")
-_CLAUSE = re.compile(r"[,，;；。！？!?\n]+")
 _TIMES_100 = re.compile(r"\*100(?![0-9.])|(?<![0-9.])100\*")
 _DATE = re.compile(r"(?<![0-9])[0-9]{4}([-/])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])|(?:^|[-/])0[0-9]")
 _FOOTNOTE = re.compile(r"(?<=[0-9%])\[[0-9]{1,3}\]")
@@ -94,57 +80,15 @@ def _find_equations(text: str, algebra: bool) -> tuple[Equation, ...]:
     found: list[Equation] = []
     plain = _FOOTNOTE.sub(lambda mark: " " * len(mark[0]), text)
     for stated in _pairs(tokenize(plain)):
-        found.append(_as_said(text, _check(text, stated)))
+        equation = _check(text, stated)
+        if equation.holds is not None and (reason := why_open(text, equation.span, equation.holds)):
+            equation = replace(equation, holds=None, reason=reason)
+        found.append(equation)
         if len(found) == MAX_EQUATIONS:
             break
     if algebra and not algebra_left():
         raise _Spent
     return tuple(found)
-
-
-def _as_said(text: str, equation: Equation) -> Equation:
-    """Return the equation, undecided where the text does not state it as true of ordinary numbers."""
-    if equation.holds is None:
-        return equation
-    start, end = equation.span
-    said = _said(text)
-    quoted = bisect_left(said.quoted, (start, 0))
-    if quoted and end < said.quoted[quoted - 1][1]:
-        return replace(equation, holds=None, reason="it is quoted")
-    if said.other_numbers:
-        return replace(equation, holds=None, reason="it may be another arithmetic")
-    before = bisect_right(said.marks, start, key=lambda mark: mark[1])
-    after = bisect_left(said.marks, end, key=lambda mark: mark[0])
-    clause = (
-        said.marks[before - 1][1] if before else 0,
-        said.marks[after][1] if after < len(said.marks) else len(text),
-    )
-    denied = bool(_DENIED.search(text[slice(*clause)])) if equation.holds else said.denied
-    if denied or said.asked:
-        return replace(equation, holds=None, reason="it may be denied")
-    return equation
-
-
-@dataclass(frozen=True)
-class _Said:
-    """What is read once for all equations of a text: its quotations, the marks between its clauses, and its words."""
-
-    quoted: list[Span]
-    marks: list[Span]
-    other_numbers: bool
-    denied: bool
-    asked: bool
-
-
-@lru_cache(maxsize=16)
-def _said(text: str) -> _Said:
-    return _Said(
-        [match.span() for match in _QUOTED.finditer(text)],
-        [match.span() for match in _CLAUSE.finditer(text)],
-        _OTHER_NUMBERS.search(text) is not None,
-        _DENIED.search(text) is not None,
-        text.rstrip().endswith(("?", "？")),
-    )
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,8 @@ def _find_numbers(text: str) -> tuple[Number, ...]:
     numbers = []
     for start, end, value, decimals, percent in sorted(found):
         span = plain.span(start, end)
+        if numbers and span[0] < numbers[-1].span[1]:
+            continue  # one character that stands for several, such as the fraction in ¼÷
         before, after = _before(plain.text, start), plain.text[end : end + 12]
         about = bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
         numbers.append(Number(value, span, text[slice(*span)], decimals, percent, about))

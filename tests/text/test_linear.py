@@ -44,7 +44,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "code_blocks": code_blocks.find,
     "split": segment.split,
     "language": lambda text: language.own_prose(text),
-    "refuses": lambda text: [refusals.refuses(text, scope, text) for scope in ("short", "answer", "sentence")],  # type: ignore[arg-type]
+    "refusal": lambda text: refusals.refusal(text, text),
     "words": words.words,
     "windows": lambda text: windows.windows(text, 10, lambda piece: (len(piece) + 3) // 4),
     "tokenize": tokenize,

@@ -97,6 +97,7 @@ def test_show() -> None:
 @given(st.text() | st.text("0123456789.,/%-()一二三十百千万亿点半分之个约左右 abouthalfdozn", max_size=60))
 @example("十十十十十十十十十十十十十十十十十十十十十十")
 @example("0/0 1/0 零分之一")
+@example("¼÷")
 def test_any_text_has_ordered_spans_that_hold_their_text(text: str) -> None:
     numbers = find_numbers(text)
     for number in numbers:

@@ -24,8 +24,8 @@ RIGHT = {"en": "It is Mary Ellis.", "zh": "是陈志远。"}
 WRONG = {"en": "It is John Carrick.", "zh": "是周文海。"}
 ANSWER = {"en": "Mary Ellis", "zh": "陈志远"}
 LONGER = {
-    "en": "The answer is Mary Ellis. The roof was repaired in 1903. I hope this helps!",
-    "zh": "答案是陈志远。桥面在1903年重修。希望对您有帮助！",
+    "en": "The answer is Mary Ellis. The roof was repaired in 1903. That is all I found.",
+    "zh": "答案是陈志远。桥面在1903年重修。我找到的就是这些。",
 }
 SHOP = {
     "en": ("A shop has 6 boxes with 15 pencils each. How many pencils are there?", "The answer is {}."),
@@ -117,13 +117,19 @@ def test_a_bare_answer_to_a_word_problem_is_worked_out_anew(language: str, resul
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize(
-    "steps", ["6 × 15 = 90", "6 + 15 = 21", "6 × 15 = 100"], ids=["right", "wrong formula", "wrong result"]
+    ("steps", "filtered"),
+    [
+        ("6 × 15 = 90", None),
+        ("6 + 15 = 21", "verdict"),
+        ("6 × 15 = 100", None),
+    ],  # a sum that holds is no proof of an error
+    ids=["right", "wrong formula", "wrong result"],
 )
-def test_a_calculation_is_checked_step_by_step(language: str, steps: str) -> None:
+def test_a_calculation_is_checked_step_by_step(language: str, steps: str, filtered: str | None) -> None:
     question, end = SHOP[language]
     response = f"{steps}{'. ' if language == 'en' else '。'}{end.format(steps.split('= ')[1])}"
     found = detected(lesson("math", language, question, response, steps != "6 × 15 = 90", formula="6*15", answer="90"))
-    assert failing(found) is None
+    assert failing(found) == filtered
     assert "calculator" in called(found)
 
 

@@ -202,10 +202,15 @@ def test_the_agent_gives_a_bullet_for_each_sentence(ask: Any, belief: float, ver
 
 def test_the_agent_calculates(ask: Any, scripted: Any) -> None:
     document = "Osk sold 12 boats in May and 30 boats in June."
+
+    def say(messages: Sequence[Message]) -> str:
+        checked = "12 + 30" in messages[-1]["content"].partition("OBSERVATION")[2]
+        return 'ACTION: match(sentence=S1, context="reference")' if checked else str(scripted.calculate(messages))
+
     for total, verdict in ((42, "PASS"), (52, "FAIL")):
         answer = f"Osk sold 12 + 30 = {total} boats."
         found, _ = ask(
-            "How many boats did Osk sell?", answer, document, model=scripted(scripted.calculate), mode="agent"
+            "How many boats did Osk sell?", answer, document, model=scripted(say, choose=believes(0.97)), mode="agent"
         )
         assert found.verdict == verdict and "12 + 30" in found.reasoning[0]
 
