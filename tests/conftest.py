@@ -83,6 +83,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+HANGS = 1800  # seconds; a model on a slow machine takes long, and only what hangs is to be ended
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that is in no group is a unit test. `-m` then chooses among all of them."""
     for item in items:
@@ -91,6 +94,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid} is in more than one group: {', '.join(groups)}")
         if not groups:
             item.add_marker(pytest.mark.unit)
+        elif not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(HANGS))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -21,7 +21,6 @@ def printed(notebook: Any) -> list[str]:
 
 
 @pytest.mark.docs
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_it_shows(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbclient

@@ -9,7 +9,7 @@ import pytest
 from haluagent.errors import ConfigError
 from haluagent.train.trajectories import records
 
-pytestmark = [pytest.mark.train, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.train
 BASE = "smollm2-135m-instruct-q4_1"
 SYSTEM = "Check the sentence. Write THOUGHT and ACTION."
 SOUGHT = "THOUGHT: zebra\nACTION: match(sentence=S1)"  # what no model says by itself
