@@ -75,6 +75,7 @@ def make_context() -> Callable[..., ToolContext]:
     return make
 
 
+HANGS = 1800  # seconds; a model on a slow machine takes long, and only what hangs is to be ended
 SKIPPED: list[str] = []
 
 
@@ -83,9 +84,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-HANGS = 1800  # seconds; a model on a slow machine takes long, and only what hangs is to be ended
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that is in no group is a unit test. `-m` then chooses among all of them."""
     for item in items:
