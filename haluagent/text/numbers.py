@@ -149,7 +149,7 @@ def _before(text: str, place: int) -> str:
 
 
 _BEFORE_SIGN = ("", " ", "\n", "(", "=", ":", "为", "是")
-_MINUS = re.compile(r"[\w)\]%]\s*-$|-\s*-$", re.ASCII)
+_MINUS = re.compile(r"[0-9)\]%]\s*-$|\w-$|-\s*-$", re.ASCII)
 
 
 def _sign(text: str, start: int) -> tuple[int, int]:
