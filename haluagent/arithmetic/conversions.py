@@ -1,7 +1,8 @@
 """Conversions between units that a text states: 42.195 km, about 26.2 miles; 100 °F is about 38 °C; 5公里约合3.1英里.
 
 Only what can be read in one way is read: two numbers with units of one dimension, and nothing but a connecting word
-between them. What lies between right and clearly wrong is left out, and so is what a text denies or supposes.
+between them. What lies between right and clearly wrong is left out, and so is what a text denies or supposes. Only a plain
+equality at the beginning of a sentence is wrong: elsewhere a share, a count, a scale or a recipe's rounding may be meant.
 """
 
 import re
@@ -114,6 +115,7 @@ _BEHIND = re.compile(
 _JOINS = re.compile(r"(?:[ ,，]|and|又|零){0,4}")
 _NEAR = 20
 _IN_FORMULA = re.compile(rf"(?:[-+*/=^×÷−·]|\d\s?(?:{_SPELLED}))\s*$")
+_BEGINS = re.compile(rf"(?:^|[.!?。！？\n])\s*(?:so,?\s+|thus,?\s+|所以|因此)?(?:{_ABOUT}\s*)?$", re.IGNORECASE)
 _SAID_ABOUT = re.compile(rf"{_ABOUT}\s{{0,3}}$", re.IGNORECASE)
 RIGHT, RIGHT_ABOUT, WRONG, WRONG_ABOUT, FAR = (Fraction(1, parts) for parts in (200, 50, 100, 20, 5))  # of the value
 DEGREES, DEGREES_ABOUT = Fraction(1), Fraction(3)
@@ -165,9 +167,9 @@ def find_conversions(text: str) -> list[Conversion]:
         about = bool(connected["about"]) or (connected["equal"] or "=")[0] in "≈≃≅~约大"
         about = about or bool(_SAID_ABOUT.search(text, max(one.span[0] - _NEAR, 0), one.span[0]))
         right = _compare(one, other, about, loose=about or not connected["equal"])
-        listed = connected["comma"] and not about  # 5 km, 10 miles: two of a list
-        if right is None or (listed and not right) or why_open(text, (one.span[0], other.span[1]), right):
-            continue
+        plain = connected["equal"] and _BEGINS.search(text, max(one.span[0] - _NEAR, 0), one.span[0])
+        if right is None or not (right or plain) or why_open(text, (one.span[0], other.span[1]), right):
+            continue  # 5 km, 10 miles; 10 bags of 500 g (5 kg); on a map, 1 cm is 5 km
         if _IN_FORMULA.search(text, max(one.span[0] - _NEAR, 0), one.span[0]):
             continue  # 2 km + 500 m = 2.5 km, 5英尺10英寸
         computed = _shown(_converted(one, other.unit)[0], other)

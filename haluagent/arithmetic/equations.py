@@ -27,8 +27,8 @@ _ALSO_UNKNOWNS = frozenset("sht")
 _ABOUT = frozenset("about around roughly approximately nearly almost 约 大约 左右 接近".split())
 # Behind a number these make another one of it, and before a formula they say what is done with its value.
 _CHANGES = frozenset(
-    "squared cubed square cube dozen score pair half halve double twice triple thrice quarter root k bn mn kilo of "
-    "average mean median log 平方 立方 打 倍 半 双 对 成 折".split()
+    "squared cubed square cube dozen score pair half halve double twice triple thrice quarter root k bn mn kilo "
+    "average mean median log am pm 平方 立方 打 倍 半 双 对 成 折".split()
 )
 _TIMES_100 = re.compile(r"\*100(?![0-9.])|(?<![0-9.])100\*")
 _DATE = re.compile(r"(?<![0-9])[0-9]{4}([-/])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])|(?:^|[-/])0[0-9]")
@@ -93,13 +93,14 @@ def _find_equations(text: str, algebra: bool) -> tuple[Equation, ...]:
 
 @dataclass(frozen=True)
 class _Stated:
-    """Two sides and the sign between them. `lead` is the word before the left side, `goes_on` says that another number
-    follows the right one, as in `= 2 hours 15 minutes`."""
+    """Two sides and the sign between them. `words` are those before the left side, `lead` is the last of them, and
+    `goes_on` says that another number follows the right side, as in `= 2 hours 15 minutes`."""
 
     left: Side
     right: Side
     sign: Token
     lead: str
+    words: frozenset[str]
     goes_on: bool
 
 
@@ -128,8 +129,13 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[_Stated]:
             rest = segment[segment.index(right.tokens[-1], place) + 1 : edges[number + 2]]
             before = segment.index(left.tokens[0], edges[number] + 1)
             if sign.text in _SYMBOLS or _worded(left, right, sign, segment[before:place], rest):
+                words = frozenset(
+                    token.raw.lower().rstrip("s") for token in segment[:before] if token.kind in ("word", "spelled")
+                )
                 lead = segment[before - 1].text.lower() if before else ""
-                yield _Stated(left, right, sign, lead, any(token.kind in ("number", "spelled") for token in rest))
+                yield _Stated(
+                    left, right, sign, lead, words, any(token.kind in ("number", "spelled") for token in rest)
+                )
                 worked_out = right
 
 
@@ -250,7 +256,11 @@ def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sta
         return "a letter in it may be a unit or an unknown"
     if mixed_units(both):
         return "its sides may be in different units"
-    if stated.lead in _CHANGES or stated.lead == "that" or (stated.right.named and not stated.right.units & _ABOUT):
+    if (
+        stated.words & _CHANGES
+        or stated.lead in ("of", "that")
+        or (stated.right.named and not stated.right.units & _ABOUT)
+    ):
         return "a word beside it may change it"
     whole = value.denominator == 1 and all(token.text.isdigit() for token in computed.tokens if token.kind == "number")
     if not claimed.has_operator and (not whole or _divides(computed)):
@@ -259,6 +269,9 @@ def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sta
             return "its result may be rounded, or without its remainder"
         if close(value, claim):
             return "it may have been worked out with more digits"
+    marks = [token.raw.strip() for token in computed.tokens if token.kind == "operator"]
+    if 0 < sum(mark.endswith(("方", "squared", "cubed")) for mark in marks) < len(marks):
+        return "its power may be that of the whole"  # 3 + 4 squared
     if any(token.raw in "·∙•⋅" for token in computed.tokens):
         return "its point may be that of a decimal"
     if any(_same(reading, claim) for reading in _other_values(computed)) or any(

@@ -64,7 +64,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("ratio", r"[0-9.]{1,30}\s?:\s?[0-9.]{1,30}"),
     ("mixed", rf"(?:{_WHOLE}(?:{MIXED}|又)|{_WHOLE}(?: and)? (?={_WHOLE}/[0-9])|{MIXED}){_WHOLE}/{_WHOLE}(?!\.?[0-9])"),
     ("parts", rf"[0-9{HAN_NUMERALS}.]{{1,15}}分之[0-9{HAN_NUMERALS}.点]{{1,15}}"),
-    ("name", r"(?!(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z]))[A-Za-z_]+[0-9][A-Za-z0-9_]*"),
+    ("name", r"(?<![A-Za-z_])(?!(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z]))[A-Za-z_]{1,40}[0-9][A-Za-z0-9_]{0,40}"),
     (
         "scaled",
         rf"[0-9]+(?:\.[0-9]+)?\s?(?:[千百]?[万亿]亿?|[千百](?![克米瓦卡升伏帕焦赫分]))(?:(?<!\s[万亿])[0-9{HAN_NUMERALS}]+)?",
@@ -95,7 +95,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("pi", r"π|圆周率|(?:pi|PI|Pi)(?![A-Za-z])"),
     ("han", rf"(?:(?!千[克米瓦卡升伏帕焦赫])[{HAN_NUMERALS}])+(?:点[{HAN_NUMERALS}]+)?"),
     ("comma", r"[,，]"),
-    ("space", r"[^\S\n]+|[`_\u200b]"),
+    ("space", r"[^\S\n]+|[`_\u200b]+"),
     ("word", r"(?:(?!加上|减去|乘以|乘上|除以|等于|[加减乘是得])[\u4e00-\u9fff])+|[^\W\d_]"),
 )
 _SCANNER = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS))

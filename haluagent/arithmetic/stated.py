@@ -40,7 +40,9 @@ def why_open(text: str, span: Span, holds: bool) -> str:
         said.marks[before - 1][1] if before else 0,
         said.marks[after][1] if after < len(said.marks) else len(text),
     )
-    denied = _DENIED.search(text[slice(*clause)]) is not None if holds else said.denied
+    denied = (
+        bisect_left(said.denials, clause[0]) < bisect_left(said.denials, clause[1]) if holds else bool(said.denials)
+    )
     return "it may be denied" if denied or said.asked else ""
 
 
@@ -51,7 +53,7 @@ class _Said:
     quoted: list[Span]
     marks: list[Span]
     other_numbers: bool
-    denied: bool
+    denials: list[int]
     asked: bool
 
 
@@ -61,6 +63,6 @@ def _said(text: str) -> _Said:
         [match.span() for match in _QUOTED.finditer(text)],
         [match.span() for match in _CLAUSE.finditer(text)],
         _OTHER_NUMBERS.search(text) is not None,
-        _DENIED.search(text) is not None,
+        [match.start() for match in _DENIED.finditer(text)],
         text.rstrip().endswith(("?", "？")),
     )

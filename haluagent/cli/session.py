@@ -51,7 +51,7 @@ class Session:
         self.language = language
         self.status = status
         self.expected: Expected = "question"
-        self.question = ""
+        self.question: str | None = None
         self.reference: str | None = None
         self.last: Detection | None = None
         self.ended = False
@@ -100,11 +100,12 @@ class Session:
         yield from self._commands[name](rest.strip())
 
     def _detect(self, response: str) -> Iterator[Line]:
-        language: Language = detect_language(self.question, response) if self.language == "auto" else self.language
-        partial = PartialDetection(self.question, response, language)
+        question = self.question or ""
+        language: Language = detect_language(question, response) if self.language == "auto" else self.language
+        partial = PartialDetection(question, response, language)
         if not self._model_ready:
             yield starting_line(language)
-        events = self.agent.stream(self.question, response, reference=self.reference, language=self.language)
+        events = self.agent.stream(question, response, reference=self.reference, language=self.language)
         try:
             with closing(partial.follow(events)) as followed:
                 for event in followed:
@@ -151,10 +152,10 @@ class Session:
         yield _note("no question")
 
     def _again(self, argument: str) -> Iterator[Line]:
-        if not self.question:
+        if self.question is None:
             raise ConfigError("there is no question yet: write one first")
         self.expected = "response"
-        yield _note(f"question: {self.question}")
+        yield _note(f"question: {self.question}" if self.question else "no question")
 
     def _reference(self, argument: str) -> Iterator[Line]:
         if argument == "off":

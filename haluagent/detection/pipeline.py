@@ -144,10 +144,12 @@ class Run:
     async def _units(self, meter: Meter) -> list[Sentence]:
         """Choose what is verified: every sentence that claims something by itself, and the whole response where a tool has
         something to decide about it."""
-        units = [sentence for sentence in self.task.sentences if not courtesy(sentence.text)]
+        units = []
         for sentence in self.task.sentences:
-            if sentence not in units:
+            if courtesy(sentence.text):
                 no_claim(self.state, sentence, "courtesy")
+            else:
+                units.append(sentence)
         whole = self.state.context(meter).sentence(0)
         if await self._decidable(whole, meter):
             parts = await asyncio.to_thread(parts_of_whole, self.state, meter)

@@ -12,8 +12,8 @@ from haluagent.detection.limits import Meter
 from haluagent.detection.state import DetectionState
 from haluagent.events import Revised
 from haluagent.judging.comparison import judge
+from haluagent.judging.passages import quoted
 from haluagent.prompts import render
-from haluagent.text.normalize import quoted_in
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.text.topics import topics
 from haluagent.tooling.coverage import is_about
@@ -47,7 +47,7 @@ async def _local(state: DetectionState, entry: MemoryEntry, model: Meter) -> Non
     if entry.label not in ("supported", "contradicted"):
         return
     reference = state.task.reference or ""
-    if entry.label == "contradicted" and (place := quoted_in(entry.sentence.text, reference)):
+    if entry.label == "contradicted" and (place := quoted(entry.sentence.text, reference)):
         evidence = Evidence(source="reference", text=reference[slice(*place)], span=place)
         reason = render("reason", state.task.language, kind="quoted", detail="")
         _revise(state, entry, "supported", reason, QUOTED, (evidence,))

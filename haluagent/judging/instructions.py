@@ -7,8 +7,6 @@ reads the report. The rule is small and decides nothing: it knows the plainest f
 import re
 import unicodedata
 
-from haluagent.prompts import fence
-
 _READER = r"(?:assistant|AI|LLM|language model|fact[- ]?checker|verifier|evaluator|grader)s?"
 _SETTING = r"(?:instruction|prompt|rule|guideline|context|text|content|reference|evidence|question|response|source)s?"
 _REPLY = r"(?:answer|reply|respond|output|say|choose|select|pick)"
@@ -31,12 +29,18 @@ _PATTERNS = [
     r"授权你|正确(?:答案|选项)是\s?[AB](?!\w)|回复是?(?:对|错|正确|错误)的?吗|回复是(?:对|错|正确|错误)的",
 ]
 _ORDER = re.compile("|".join(_PATTERNS), re.IGNORECASE)
+# Marks that no ordinary text has. The fence breaks many more, such as those that a program may have too.
+_CONVERSATION = re.compile(
+    r"[<‹][|｜]|[|｜][>›]|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|\[g?MASK\]|<[/ ]{0,4}(?:think|tool_call|tool_response|"
+    r"response|reference|observation|statement)[ ]{0,4}>",
+    re.IGNORECASE,
+)
 _SPACED = re.compile(r"(?<!\S)\S(?!\S)")
 
 
 def speaks_to_reader(text: str) -> bool:
     """Return whether a text gives orders to the model that reads it, or imitates the marks of a conversation."""
-    if fence(text) != text or _ORDER.search(text):
+    if _CONVERSATION.search(text) or _ORDER.search(text):
         return True
     return any(_ORDER.search(_unhidden(line)) for line in text.splitlines())
 

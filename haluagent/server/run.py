@@ -114,12 +114,14 @@ def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) 
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     said = f"HaluAgent listens on http://{place} (model {agent.model.name}), and loads the model"
     server = Server(make_app(agent, settings), settings, said)
-    threading.Thread(target=_end_at_last, args=(server.over,), daemon=True).start()
+    returned = threading.Event()
+    threading.Thread(target=_end_at_last, args=(server.over, returned), daemon=True).start()
     server.run([listening])
+    returned.set()
 
 
-def _end_at_last(over: threading.Event) -> None:
-    """End the process of a server that is over, whatever thread of a tool still runs: Python would wait for it."""
+def _end_at_last(over: threading.Event, returned: threading.Event) -> None:
+    """End the process where a server that is over does not return: the event loop waits for a tool's thread that never ends."""
     over.wait()
-    time.sleep(STUCK)
-    os._exit(0)
+    if not returned.wait(STUCK):
+        os._exit(0)

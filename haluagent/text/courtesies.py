@@ -11,8 +11,9 @@ _COURTESY = re.compile(
     hi|hello|thanks|thank\ you(?:\ very\ much|\ for\ asking)?|you're\ welcome|(?:i'm\ )?(?:very\ |so\ )?sorry|(?:my\ )?apologies
     |(?:that's\ a\ |what\ a\ )?(?:good|great)\ question
     |i\ hope\ (?:this|that|it)\ (?:helps|was\ helpful|answers)[^,;:\d]*
-    |(?:please\ )?(?:feel\ free\ to|let\ me\ know|don't\ hesitate\ to)\b[^;:\d]*
-    |if\ you\ (?:have|need|want|would\ like)\b[^;:\d]*(?:let\ me\ know|feel\ free|just\ ask|hesitate)[^;:\d]*
+    |(?:if\ you\ (?:have|need|want|would\ like)\b[^,;:\d]{1,40},\ )?(?:please\ )?(?:(?:feel\ free|don't\ hesitate)\ to
+      \ (?:ask|contact|reach\ out|get\ in\ touch|let\ me\ know)|let\ me\ know|just\ ask)
+      (?:\ (?:me|us|again|anytime|any\ time|any\ questions|(?:if|how|what|whether)\ (?:you|i|there)\b[^,;:\d]{0,40})){0,2}
     |(?:(?:sure|certainly|of\ course|absolutely|okay|ok)[,!]?\ )?(?:i'd|i\ would|i'll|i\ will|i'm|i\ am)
       \ (?:be\ )?(?:more\ than\ |very\ |always\ )?(?:happy|glad|delighted|pleased)
       \ to\ (?:help|assist|write|do)\b(?!.*\b(?:that|who|which)\ \w)[^,;:\d]*
@@ -20,7 +21,7 @@ _COURTESY = re.compile(
     |please\ (?:provide|share|specify|tell\ me|give\ me|send|describe|clarify)\b(?!.*\b(?:that|who)\ \w)[^,;:\d]*
     |你好|您好|谢谢|感谢|多谢|不客气|(?:很|非常)?抱歉|对不起|不好意思
     |希望(?:这|以上|上述|能|对你|对您)[^；：\d]{0,20}(?:帮助|帮到|有用)[^，；：\d]{0,6}
-    |(?:如|若)[^；：\d]{1,24}(?:告诉我|联系我?|提问|咨询|问我|提出)|(?:欢迎|请)随时[^；：\d]{0,20}
+    |(?:如|若)[^，；：\d]{1,16}[，,]?(?:请|欢迎)?(?:随时)?(?:告诉我|联系我?|提问|咨询|问我|提出)|(?:欢迎|请)随时[^；：\d]{0,20}
     |(?:(?:好的?|当然|没问题)[，,！!]?)?我?(?:很|非常|十分)?(?:乐意|高兴|愿意|荣幸)(?:能)?(?:为[您你]|帮助?[您你忙]|协助|效劳)[^，；：\d]{0,12}
     |请(?:您|你)?(?:先)?(?:告诉我|告知|提供|说明|描述|补充)[^，；：\d]{0,30}
     """,

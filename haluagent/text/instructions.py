@@ -53,6 +53,11 @@ def asks(request: Request, language: Language) -> bool:
     return _asks_chinese(request) if language == "zh" else _asks_english(request)
 
 
+def goes_on(rest: str, language: Language) -> bool:
+    """Return whether what follows a length asks for something more, which then is not part of that length."""
+    return (_MORE_HAN if language == "zh" else _MORE).search(rest) is not None
+
+
 # --- English ----------------------------------------------------------------------------------------------------------
 
 
@@ -145,6 +150,11 @@ _SURE = _english(
 _LABEL = _english(r"^\s*[-*•(]?\s*(?:word |text |answer |required )?(?:length|count|limit)\s*(?:of|is|:)\s*$")
 _TASK = _english(rf"^\s*{_OPENING}(?:{_WRITE}\s+(?:an?|the|your)\s+{_KIND}{_TEXT}|{_TELL})\b")
 
+_MORE = _english(
+    rf"\b(?:then|after that|afterwards|followed by|also|as well as)\b|\band (?:an?|the|your|some|\d+|{_WRITE}|{_TELL}|translate|list)\b|"
+    rf"[.!?;\n]\s*{_OPENING}(?:{_WRITE}|{_TELL}|translate|list)\b"
+)
+
 
 def _asks_english(request: Request) -> bool:
     left, right = request.left, request.right
@@ -232,6 +242,10 @@ _STATED = re.compile(rf"{_OPEN}{_OURS}{{0,2}}{_HAN_MODAL}")
 _HAN_END = re.compile(rf"(?:之间|之?内|范围内)?(?:的{_STYLE}{_PIECE})?(?:即可|就行|为宜|为佳|吧|哦)?")
 _OF_OURS = re.compile(rf"{_OPEN}{_OURS}")
 _CLAUSES = re.compile(r"[、()\[\]【】]|,(?![0-9]{3})|(?<![数求度幅制限]):")
+
+_MORE_HAN = re.compile(
+    rf"然后|接着|随后|之后|[,;。!?\n]\s*(?:再|另外|同时|最后)|并(?!且?不)|[。!?;\n]\s*{_OPEN}(?:{_SAY}|翻译|列)|以及"
+)
 
 
 def _asks_chinese(request: Request) -> bool:

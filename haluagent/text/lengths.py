@@ -229,6 +229,8 @@ def _requests(question: str) -> list[_Length]:
                     found += [
                         replace(one, unit=last.unit, span=(one.span[0] + start, one.span[1] + start)) for one in group
                     ]
+                    if instructions.goes_on(text[start + last.span[1] :], language):
+                        return []  # a second task: the length is that of a part
             before = sentence
     return found
 

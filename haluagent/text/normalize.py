@@ -18,7 +18,6 @@ _SAME = {
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MARKS = " .,;:!?。，；：！？\"'“”‘’()（）[]【】*"
 
 
 def without_surrogates(text: str) -> str:
@@ -54,21 +53,6 @@ def unspaced(text: str) -> str:
 def spaced(text: str) -> str:
     """Return `text` folded, with single spaces, to look for a whole word."""
     return " ".join(folded(text).split())
-
-
-def quoted_in(text: str, source: str) -> Span | None:
-    """Return where `source` says `text` word for word, from one punctuation mark to the next; None where it does not.
-
-    White space, capitals and the marks at the ends make no difference.
-    """
-    parts = text.split()
-    if not parts:
-        return None
-    words = re.escape(" ".join(parts).strip(_MARKS)).replace(r"\ ", r"\s+")
-    if not words:
-        return None
-    match = re.search(rf"(?:^|[^\w\s])\s*({words})(?=\s*(?:$|[^\w\s]))", source, re.IGNORECASE)
-    return match.span(1) if match else None
 
 
 class Plain:

@@ -19,7 +19,7 @@ def _of_writer(verbs: str, han_verbs: str) -> str:
     return (
         rf"\b(?:i|we)(?: (?:really|honestly|just|currently|also|simply))?{_UNABLE} (?:{verbs})\b"
         r"|\b(?:i'm|i am|we're|we are) not (?:sure|certain)\b|(?:\bi (?:\w+ )?have )?\bno idea\b(?= (?:about|wh|how|if)|\W*$)"
-        r"|(?:我们?|本人)?(?:真的|确实|实在|也|暂时|目前|现在|并|还)*"
+        r"|(?:我们?|本人)?(?:真的|确实|实在|也|暂时|目前|现在|并|还){0,4}"
         r"(?:不知道|不太?清楚|不确定|不了解|答不上来|没有足够的?信息|"
         rf"(?:无法|不能|没法|没办法)(?:{han_verbs}))"
     )
@@ -80,6 +80,9 @@ def refusal(text: str, question: str = "") -> Refusal | None:
     return None
 
 
+_STATES = re.compile(
+    r"\b(?:and|or|that|which|who|is|are|was|were|be|has|have|had|will|can)\b|[是而且并和]", re.IGNORECASE
+)
 _TEXTS = re.compile(
     r"\b(?:documents?|texts?|passages?|articles?|context|references?|sources?)\b|资料|文[中章档本]|原文|材料|上下文"
 )
@@ -97,6 +100,5 @@ def unsaid(text: str) -> str | None:
     if words(plain[end:]):
         return None
     before, behind = text[: found.start()], text[found.end() : end]
-    if _LEAD.fullmatch(before.lower()):
-        return behind.strip(" .。") or None
-    return before.strip() if _LEAD.fullmatch(behind.lower()) else None
+    topic = behind if _LEAD.fullmatch(before.lower()) else before if _LEAD.fullmatch(behind.lower()) else ""
+    return None if _STATES.search(topic) else topic.strip(" .。") or None

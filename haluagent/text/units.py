@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 
 _DIMENSIONS = {
     "time": "s=sec=second=秒 min=minute=分=分钟 h=hr=hour=时=小时 day=天=日 week=周=星期 month=月=个月 year=年 decade "
@@ -22,10 +21,6 @@ _UNITS = {
     for unit in units.split()
     for spelling in unit.split("=")
 }
-FACTORS_OF_UNITS = tuple(map(Fraction, (7, 12, 24, 60, 100, 1000, 1024, 1440, 3600, 10_000, 60_000, 86_400, 1_000_000)))
-"""The usual factors between units that a number is converted by."""
-# Further factors that excuse an equation with mixed units; arguments are not converted by them.
-_EXCUSING = frozenset([*FACTORS_OF_UNITS, 10, 16, 30, 36, 52, 365, 10**5, 10**8])
 # The unit in the name of a value, another unit behind a number, and how many of the first make one of the other.
 _CONVERSIONS = [
     (re.compile(name, re.IGNORECASE), re.compile(rf"\s*(?:{unit})", re.IGNORECASE), factor)
@@ -62,10 +57,3 @@ def mixed_units(units: Iterable[str]) -> bool:
 def has_unit(units: Iterable[str]) -> bool:
     """Return whether a unit of measurement is among the words."""
     return any(name.replace("^", "") in _UNITS for name in units)
-
-
-def is_unit_factor(left: Fraction, right: Fraction) -> bool:
-    """Return whether one number is a usual factor between units (60, 100, 1000 …) times the other."""
-    if not left or not right:
-        return False
-    return max(left / right, right / left) in _EXCUSING

@@ -86,7 +86,7 @@ _LONG_UNITS = (
 _AND_A_HALF = re.compile(r"\b(an?|one|two|three|\d{1,2}) hours? and a half\b|([一两二三四五六\d])个半小时", re.I)
 _HAN = re.compile(HAN_NUMBER)
 _VAGUE = re.compile(
-    r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple|us|we)\b|几|一些|近期|最近|附近|全家|我们",
+    r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple)\b|几|一些|近期|最近|附近|全家",
     re.I,
 )
 _LISTED = re.compile(r"\band\b|[、和与跟]", re.I)
