@@ -27,7 +27,7 @@ def _of_writer(verbs: str, han_verbs: str) -> str:
 
 _WRITER = re.compile(
     rf"(?:{_SORRY}|{_SORRY_HAN})"
-    rf"(?:{_of_writer('know|answer|tell|say|determine|find|provide|give|help|have', '回答|确定|判断|得知|获知|提供|给出|告诉')})"
+    rf"(?:{_of_writer('know|answer|tell|determine|find|provide|have (?:enough|any|access)|help (?:with|you)', '回答|确定|判断|得知|获知|提供|告诉')})"
     r"(?! that \w)"
 )
 _SOURCE = re.compile(
@@ -49,6 +49,10 @@ _FILLER = re.compile(
 )
 _LEAD = re.compile(rf"(?:{_FILLER.pattern}|\b(?:the|in|by|from|to|on|of|but|is|was|are)\b|是|[\W_])*")
 _ASKS_OF_THE_TEXT = re.compile(rf"\b(?:{_SAYS}(?:s|d|ed)?|said|told|given)\b|提到|提及|说明|说到|指出|涉及")
+_YES_OR_NO = re.compile(
+    r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may)\b|[吗嗎]\W*$", re.IGNORECASE
+)
+_OTHERS = re.compile(r"\b(?:he|she|they)\b|[他她]")  # who is said not to know or to say something
 # What is not known, up to where something else may be said.
 _OBJECT = re.compile(r"(?:(?!\b(?:but|however|though|although)\b|但|不过|然而)[^,，;；:：.。!！?？\d])*")
 
@@ -58,18 +62,22 @@ def refusal(text: str, question: str = "") -> Refusal | None:
     ("unsaid", which can be checked in the source); None where it says something else.
 
     Of an answer to a question, only the question's words may stand beside it; without a question, what is not known may
-    be named (`没有说明具体时间`). Anything else may be a claim (`I don't know, but it was Carrick`). Where the question
-    asks what the source mentions, that it does not is a claim.
+    be named (`文中没有说明具体时间`), and of what is not said only where the source is named too. Anything else may be a
+    claim (`I don't know, but it was Carrick`). Where the question asks what the source mentions, or for yes or no, "it is
+    not" is an answer.
     """
     text = text.lower().replace("’", "'").strip()
     kinds: list[tuple[Refusal, re.Pattern[str]]] = [("unknown", _WRITER), ("unsaid", _SOURCE)]
     for kind, pattern in kinds:
-        if kind == "unsaid" and _ASKS_OF_THE_TEXT.search(question.lower()):
+        of_texts = _TEXTS.search(text) is not None
+        if kind == "unsaid" and (
+            _ASKS_OF_THE_TEXT.search(question.lower()) or (_YES_OR_NO.search(question) and not of_texts)
+        ):
             continue
         found = pattern.search(text)
-        if found is None:
+        if found is None or _OTHERS.search(text[: found.start()]):
             continue
-        named = None if question.strip() else _OBJECT.match(text, found.end())
+        named = None if question.strip() or (kind == "unsaid" and not of_texts) else _OBJECT.match(text, found.end())
         before, behind = text[: found.start()], text[named.end() if named else found.end() :]
         behind = _SOURCE.sub(" ", _WRITER.sub(" ", behind))
         asked = words(question)

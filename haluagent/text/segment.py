@@ -56,9 +56,9 @@ _MAY_CLOSE = _CLOSING + '"`*_'
 _QUOTE_END = re.compile(f'[{re.escape(_CLOSING)}"`]')
 _CITATION = re.compile(r"\[\d{1,3}(?:[-,，、–]\s*\d{1,3})*\]")
 _CHINESE_END = re.compile(r"[。！？；][。！？；!?;…]*|…+(?=[”’」』]?(?:\s|$))")
-# After a unit of one letter, which is no initial: 72 km/h. In 4 hours; 20 m. Mass; 5 N. The force
+# After a unit of one letter, which is no initial: 72 km/h. In 4 hours; 20 m. Mass; 50 N. Mass. But: in 1990 J. Smith
 _AFTER_UNIT = re.compile(
-    r"(?:/[A-Za-z]|°[CF]|\d\s?[mghsldt]|\d\s?[NJWVAKCFL](?=\.\s+(?:The|This|That|It|Its|In|So|Then|Thus|We|If|At|For|When|A)\s))"
+    r"(?:/[A-Za-z]|°[CF]|\d\s?[mghsldt]|(?<![\d.])(?:\d{1,3}|\d+\.\d+)\s?[NJWVAKCFL])"
     r"[²³]?\.(?=[\"'”’)]?\s+[\"'“‘(]?[A-Z\u4e00-\u9fff])"
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")  # not text: `sentencex` refuses them

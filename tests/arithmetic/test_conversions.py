@@ -40,10 +40,8 @@ RIGHT = [
 ]
 WRONG = [
     ("100 °F is about 42 °C.", "37.78 °C"),
-    ("A marathon is 42.195 km, about 28 miles.", "26.22 miles"),
     ("1 mile is 1.5 km.", "1.609 km"),
     ("1 inch = 2.45 cm", "2.54 cm"),
-    ("5 km (10 miles)", "3.11 miles"),
     ("10 gallons = 50 litres", "37.85 litres"),
     ("90 km/h = 20 m/s", "25 m/s"),
     ("10 km is about 7 miles.", "6.21 miles"),
@@ -51,9 +49,21 @@ WRONG = [
     ("华氏100度约为摄氏42度。", "37.78摄氏度"),
     ("1公斤是3斤。", "2斤"),
     ("2小时等于100分钟。", "120分钟"),
-    ("180磅（100公斤）", "81.65公斤"),
 ]
 OPEN = [
+    "A marathon is 42.195 km, about 28 miles.",
+    "5 km (10 miles)",
+    "180磅（100公斤）",
+    "A third of 2 hours is 40 minutes.",
+    "Three times 10 km is 18.6 miles.",
+    "12 bags of 250 g is 3 kg.",
+    "6袋500克是3公斤。",
+    "Two hours plus 30 minutes is 2.5 hours.",
+    "On this map, 1 cm equals 2 km.",
+    "比例尺：1厘米等于2公里。",
+    "In the game, 1 minute is 1 hour.",
+    "Bake at 375 °F (200 °C).",
+    "2 lb (1 kg) of flour",
     "He ran 5 km, 10 miles and a marathon.",
     "10 m/s, or 40 km/h",
     "5 feet 10 inches is 178 cm.",

@@ -12,6 +12,7 @@ import pytest
 from heavy import POWERS, SINES
 from waiting import steps
 
+from haluagent.arithmetic.conversions import find_conversions
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.identities import identical
 from haluagent.arithmetic.known import calculated_numbers
@@ -21,11 +22,26 @@ from haluagent.arithmetic.syntax import syntax
 from haluagent.arithmetic.unknowns import assigned
 from haluagent.errors import FormatError, ToolError
 from haluagent.judging.agreement import says
+from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.passages import missing_numbers, quoted
+from haluagent.prompts import fence
 from haluagent.search.documents.html import read_html
 from haluagent.search.documents.passages import split as passages
 from haluagent.search.index.terms import terms
-from haluagent.text import clocks, code_blocks, dates, language, lengths, numbers, refusals, segment, windows, words
+from haluagent.text import (
+    clocks,
+    code_blocks,
+    date_claims,
+    dates,
+    language,
+    lengths,
+    numbers,
+    refusals,
+    segment,
+    windows,
+    words,
+)
+from haluagent.text.courtesies import courtesy
 from haluagent.tooling import turn_format
 from haluagent.tooling.coverage import left_open, open_parts
 from haluagent.types import CheckedPart, Sentence
@@ -59,6 +75,13 @@ READERS: dict[str, Callable[[str], Any]] = {
     "open_parts": lambda text: open_parts(Sentence(index=1, text=text, span=(0, len(text))), [(0, len(text) // 2)]),
     "passages": passages,
     "terms": terms,
+    "find_conversions": find_conversions,
+    "unsaid": refusals.unsaid,
+    "courtesy": courtesy,
+    "weekday_claims": lambda text: date_claims.weekday_claims(text, text, answers=True),
+    "distance_claims": lambda text: date_claims.distance_claims(text, text, asked=None, answers=True),
+    "fence": fence,
+    "speaks_to_reader": speaks_to_reader,
 }
 
 RUNS = [
@@ -68,6 +91,7 @@ RUNS = [
     "1月", "1月2日", "2020-", "2020-01-01 ", "1/1/2020 ", "Jan 1, ", "January 1, 2020 ", "Monday ", "1 day ", "5 km + 3 m ", "one ",
     "half ", "about ", "50 words ", "10字", "不超过", "http://a.b/", "QUJD", "a@b.", "12:30 ", "…", "> ", ">>> ", "1. ", "def f(): ",
     "不知道", "I don't know ", "1 000 ", "又", "1!", "\u200b", "½", "a,b,", "is ", "不等于", "\0",
+    "_", "a_", "目前现在", "5 km = 5000 m while ", "<|", "[A_", "Q: ",
 ]  # fmt: skip
 
 
@@ -81,10 +105,10 @@ def test_steps_grow_with_the_length(name: str) -> None:
         assert many < 7 * few + 5000, run
 
 
-@pytest.mark.parametrize("name", sorted(READERS.keys() - {"tokenize", "find_equations", "windows", "says"}))
-@pytest.mark.parametrize("run", [" ", "\n", "1", "1.", "a", '"', "(", "="])
-def test_a_long_run_is_read(name: str, run: str) -> None:
-    read(name, "x " + run * 100_000)
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_long_runs_are_read(name: str) -> None:
+    for run in RUNS:
+        read(name, "x " + run * (20_000 // len(run)))
 
 
 def read(name: str, text: str) -> None:

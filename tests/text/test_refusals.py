@@ -60,3 +60,37 @@ def test_what_gives_no_answer(text: str, question: str, found: str | None) -> No
 )
 def test_what_the_texts_are_said_not_to_mention(text: str, topic: str | None) -> None:
     assert unsaid(text) == topic
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("There is no evidence that tea cures colds.", ""),
+        ("No data was lost in the move.", ""),
+        ("The unknown sailor lies in Genoa.", ""),
+        ("She was not mentioned in the letter.", ""),
+        ("She had no idea how deep the lake was.", ""),
+        ("I can't say enough good things about Genoa.", ""),
+        ("她没有说话。", ""),
+        ("她没有提出反对。", ""),
+        ("数据没有丢失，没有信息外泄。", ""),
+        ("The ring was not found.", "Was the ring found?"),
+        ("There is no evidence of a breach.", "Is there evidence of a breach?"),
+        ("旅馆没有提供午餐。", "旅馆提供午餐吗？"),
+        ("她没有说。", "她说了吗？"),
+    ],
+)
+def test_a_statement_about_the_world_is_no_refusal(text: str, question: str) -> None:
+    assert refusal(text, question) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The document does not mention the fee and the pool is closed.",
+        "The text does not mention that Nelson lost at Aboukir.",
+        "资料没有提到费用是五元。",
+    ],
+)
+def test_what_else_is_said_is_no_topic(text: str) -> None:
+    assert unsaid(text) is None
