@@ -118,7 +118,11 @@ def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str
         for item in told
     )
     checked = [item.checked for item in findings]
-    left = open_parts(sentence, checked, units=False) if label == "supported" else ()
+    left = (
+        open_parts(sentence, checked, "" if find_dates(context.question) else context.question)
+        if label == "supported"
+        else ()
+    )
     left = tuple(_without(left, checked, sentence))
     text = "; ".join(dict.fromkeys(item.text for item in told))
     return ToolResult(observation=text, label=label, confidence=CONFIDENCE, evidence=evidence, open=left)

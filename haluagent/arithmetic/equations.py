@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from haluagent.arithmetic.expressions import Value, algebra_left, evaluate_source, same_sources, source
 from haluagent.arithmetic.notation import SCALE_PLACES, Token, tokenize
@@ -32,6 +33,7 @@ _CHANGES = frozenset(
 )
 _TIMES_100 = re.compile(r"\*100(?![0-9.])|(?<![0-9.])100\*")
 _DATE = re.compile(r"(?<![0-9])[0-9]{4}([-/])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])|(?:^|[-/])0[0-9]")
+_DOTTED = re.compile(r"[0-9]{1,3}\.[0-9]{3}")
 _FOOTNOTE = re.compile(r"(?<=[0-9%])\[[0-9]{1,3}\]")
 
 
@@ -144,10 +146,10 @@ def _worded(left: Side, right: Side, sign: Token, written: Sequence[Token], rest
     `2 x 4`) and what is said of it."""
     if not left.has_operator or right.has_operator or right.compared:
         return False
-    if sign.raw in _EXPLICIT:
-        return True
     marks = [token for token in left.tokens if token.kind == "operator"]
     certain = any(token.raw not in "-/–" or token.spaced for token in marks) or not marks
+    if sign.raw in _EXPLICIT:
+        return certain or not right.units
     said = [token for token in rest if token.kind in ("word", "spelled", "number", "unknown")]
     return certain and len(written) == len(left.tokens) and len(said) <= 1
 
@@ -219,12 +221,14 @@ def _unclear(computed: Side, claimed: Side, stated: _Stated) -> str:
     adds = any(token.text in "+-" for token in computed.tokens)
     if adds and sum(has_unit([unit]) for unit in computed.measures) > 1:
         return "it adds different units"
-    if _percents(claimed) and _percents(computed) and not _all_percents(computed):
+    if _percents(computed) and not _all_percents(computed) and (adds or _percents(claimed)):
         return "its percent may be of a number or a unit"
     if stated.goes_on and (_divides(computed) or mixed_units(both)):
         return "its result may go on"
     if _DATE.search("".join(token.raw for token in computed.tokens)):
         return "it may be a date"
+    if mixed_units(both) and (computed.measures & claimed.measures != claimed.measures or adds):
+        return "its sides may be in different units"
     return ""
 
 
@@ -232,46 +236,53 @@ def _agree(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sign
     """Return whether the stated value is the computed one, exactly or rounded as far as it has to be."""
     if value == claim:
         return True
-    if claimed.has_operator:  # a rounded number went into it
-        return value.denominator != 1 and claim.denominator != 1 and close(value, claim)
     if _percents(claimed) and not _percents(computed) and _TIMES_100.search(source(computed.tokens)):
         claim *= 100  # 40 / 80 * 100 = 50%
         if value == claim:
             return True
-    about = sign.text == "≈" or bool((computed.units | claimed.units) & _ABOUT) or _has_pi(computed) or _has_pi(claimed)
+    if claimed.has_operator:
+        return False
     decimals = _decimals(claimed)
     rounded = abs(value - claim) * 2 <= Fraction(10) ** -decimals
-    if about:
-        return rounded or close(value, claim)
-    return rounded and decimals >= (2 if _terminates(value) else 1)
+    enough = 0 if _about(computed, claimed, sign) else 2 if _terminates(value) else 1
+    return rounded and decimals >= enough
+
+
+def _about(computed: Side, claimed: Side, sign: Token) -> bool:
+    return sign.text == "≈" or bool((computed.units | claimed.units) & _ABOUT)
 
 
 def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, stated: _Stated) -> str:
     """Return why the numbers of an equation that does not hold may still be right; empty where nothing speaks for
     that."""
-    both = computed.measures | claimed.measures
+    tokens = computed.tokens + claimed.tokens
     if claimed.has_operator and _begins_with(claimed, value):
         return "its right side goes on calculating with the result"
-    if both & _ALSO_UNKNOWNS:
+    if (computed.measures | claimed.measures) & _ALSO_UNKNOWNS:
         return "a letter in it may be a unit or an unknown"
-    if mixed_units(both):
-        return "its sides may be in different units"
+    if not _same_kind(computed, claimed):
+        return "its result may be in another unit, or of another kind"
     if (
         stated.words & _CHANGES
         or stated.lead in ("of", "that")
         or (stated.right.named and not stated.right.units & _ABOUT)
     ):
         return "a word beside it may change it"
+    if any(token.kind == "degree" or (token.kind == "function" and token.text != "sqrt") for token in tokens):
+        return "its angles or logarithms may be of another kind"
+    if _about(computed, claimed, stated.sign) and abs(value - claim) * 10 <= abs(value):
+        return "it is about that"
     whole = value.denominator == 1 and all(token.text.isdigit() for token in computed.tokens if token.kind == "number")
-    if not claimed.has_operator and (not whole or _divides(computed)):
+    exact = claimed.has_operator or any("/" in token.text for token in claimed.tokens if token.kind == "number")
+    if not exact and (not whole or _divides(computed)):
         off, last = abs(value - claim), Fraction(10) ** -_decimals(claimed)
         if 2 * off <= last or (off < last and _divides(computed)):
             return "its result may be rounded, or without its remainder"
-        if close(value, claim):
-            return "it may have been worked out with more digits"
-    marks = [token.raw.strip() for token in computed.tokens if token.kind == "operator"]
-    if 0 < sum(mark.endswith(("方", "squared", "cubed")) for mark in marks) < len(marks):
-        return "its power may be that of the whole"  # 3 + 4 squared
+    only_adds = all(token.text in "+-" for token in tokens if token.kind == "operator")
+    if not (whole or only_adds) and close(value, claim):
+        return "it may have been worked out with more digits"
+    if _ambiguous(computed) or _ambiguous(claimed):
+        return "its order of operations may be another"
     if any(token.raw in "·∙•⋅" for token in computed.tokens):
         return "its point may be that of a decimal"
     if any(_same(reading, claim) for reading in _other_values(computed)) or any(
@@ -281,20 +292,45 @@ def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sta
     return ""
 
 
+def _same_kind(computed: Side, claimed: Side) -> bool:
+    """Return whether a result is in the unit that it was worked out in, as far as both are named: 3 wins + 2 draws are no
+    11 points. Where names stand beside numbers that are written close together, they may be a name: a 4/4 bar."""
+    given, stated = computed.measures - _ABOUT, claimed.measures - _ABOUT
+    marks = [token for token in computed.tokens if token.kind == "operator"]
+    adds = any(token.text in "+-" for token in marks)
+    if adds and len(given) > 1 or not stated <= given and given:
+        return False
+    if claimed.has_operator and given and not stated:
+        return False  # 3/15 + 30 days = 4/14
+    close_marks = [token.raw for token in marks if token.raw in "-/–" and not token.spaced]
+    if not given | stated or len(close_marks) < len(marks):
+        return True
+    return "-" not in close_marks and "–" not in close_marks and abs(_value(computed.tokens).number) >= 1
+
+
+def _ambiguous(side: Side) -> bool:
+    """Return whether a side is read in several ways: -2^2, 6 ÷ 2(1 + 2), 3 + 4 squared, 3 × 10^8 / 6 × 10^14."""
+    marks = [token.raw.strip() for token in side.tokens if token.kind == "operator"]
+    texts = [token.text for token in side.tokens]
+    powers = texts.count("**")
+    if 0 < sum(mark.endswith(("方", "squared", "cubed")) for mark in marks) < len(marks):
+        return True
+    joined = any(second.kind == "open" and first.kind in ("number", "close") for first, second in pairwise(side.tokens))
+    return (texts[0] == "-" and powers > 0) or ("/" in texts and (joined or powers > 1))
+
+
 def _same(value: Fraction, claim: Fraction) -> bool:
     return value == claim or close(value, claim)
 
 
 def _other_values(side: Side) -> Iterator[Fraction]:
-    """Yield what a side comes to as people also mean it: `$50 - 20%` of it, 20 without the sign, 1(1/2) as one and a half,
-    `28 / 1/5` with the fraction first, and `(300)` for a loss of 300. Raises ToolError."""
+    """Yield what a side comes to as people also mean it: a percent without its sign, 1(1/2) as one and a half, `28 / 1/5` with
+    the fraction first, `(300)` for a loss of 300, 1101 in binary, and 2.500 for two thousand five hundred. Raises ToolError."""
     tokens = side.tokens
     bare = tuple(token for token in tokens if token.kind != "percent")
     if len(bare) < len(tokens):
         yield _value(bare).number
         yield _value(bare).number / 100
-        if share := _of_the_rest(tokens):
-            yield _value(share).number
     elif not side.has_operator:
         yield _value(tokens).number / 100
     if source(tokens) != source(tokens, mixed=True):
@@ -303,17 +339,14 @@ def _other_values(side: Side) -> Iterator[Fraction]:
         yield _value(grouped).number
     if [token.kind for token in tokens] == ["open", "number", "close"]:
         yield -_value(tokens).number
+    if len(tokens) == 1 and set(tokens[0].text) <= {"0", "1"}:
+        yield Fraction(int(tokens[0].text, 2))
+    if any(_DOTTED.fullmatch(token.text) for token in tokens):
+        yield _value([replace(token, text=_undotted(token.text)) for token in tokens]).number
 
 
-def _of_the_rest(tokens: Sequence[Token]) -> list[Token]:
-    """Return `(a) * (1 + 20%)` for `a + 20%`, empty where the last number is no percent that is added or taken away."""
-    place = max((at for at, token in enumerate(tokens) if token.text in ("+", "-")), default=0)
-    if not place or not any(token.kind == "percent" for token in tokens[place:]):
-        return []
-    at = tokens[place].span
-    opened, closed = Token("open", "(", at, False, "("), Token("close", ")", at, False, ")")
-    times, one = Token("operator", "*", at, False, "*"), Token("number", "1", at, False, "1")
-    return [opened, *tokens[:place], closed, times, opened, one, *tokens[place:], closed]
+def _undotted(text: str) -> str:
+    return text.replace(".", "") if _DOTTED.fullmatch(text) else text
 
 
 def _begins_with(side: Side, value: Fraction) -> bool:
@@ -329,15 +362,9 @@ def _check_identity(left: Side, right: Side, result: Callable[..., Equation]) ->
         sources = source(left.tokens), source(right.tokens)
         if same_sources(*sources):
             return result(True)
-        # 3x = 45 - 2x is a condition; 2x * 3 = 5x, where one step was worked out, is a claim.
-        products = left.has_operator and all(_only_products(side) for side in (left, right))
-        return result(False) if products else result(None, "it has an unknown")
+        return result(None, "it has an unknown")  # 3x = 45 - 2x is a condition
     except ToolError as error:
         return result(None, str(error))
-
-
-def _only_products(side: Side) -> bool:
-    return all(token.text in "*/" for token in side.tokens if token.kind == "operator")
 
 
 def _group_fractions(tokens: Sequence[Token]) -> list[Token]:

@@ -20,7 +20,7 @@ FUNCTIONS = {
     "sqrt", "abs", "min", "max", "round", "log", "ln", "exp", "sin", "cos", "tan", "floor", "ceil"
 }  # fmt: skip
 SINGLE_LETTER_UNITS = frozenset("mgshtLl")
-SIGNS = frozenset("$¥€£")
+SIGNS = frozenset("$¥€£₹₩")
 OPERATOR_WORDS = {
     "加上": "+", "加": "+", "减去": "-", "减": "-", "乘以": "*", "乘上": "*", "乘": "*", "除以": "/",
     "plus": "+", "minus": "-", "times": "*", "multiplied by": "*", "divided by": "/", "over": "/",
@@ -61,7 +61,7 @@ SCALE_PLACES = dict(zip(SCALES_BY_NAME, (3, 6, 9, 12), strict=True)) | {
 _WHOLE = "[0-9]{1,15}"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("comparison", r"[=<>!]=|=>|<=>|->|<-|[<>≠≤≥≡]|\.{2,}|…"),
-    ("ratio", r"[0-9.]{1,30}\s?:\s?[0-9.]{1,30}"),
+    ("ratio", r"[0-9.]{1,30}(?::| : )[0-9.]{1,30}"),
     ("mixed", rf"(?:{_WHOLE}(?:{MIXED}|又)|{_WHOLE}(?: and)? (?={_WHOLE}/[0-9])|{MIXED}){_WHOLE}/{_WHOLE}(?!\.?[0-9])"),
     ("parts", rf"[0-9{HAN_NUMERALS}.]{{1,15}}分之[0-9{HAN_NUMERALS}.点]{{1,15}}"),
     ("name", r"(?<![A-Za-z_])(?!(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z]))[A-Za-z_]{1,40}[0-9][A-Za-z0-9_]{0,40}"),
@@ -79,7 +79,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("index", r"\\sqrt\s?\["),
     ("latex", r"\\(?:[A-Za-z]+|[()\[\]])|\$\$"),
     ("percent", r"\\?%|\s?per ?cent\b"),
-    ("sign", r"\\?[$¥€£]"),
+    ("sign", r"\\?[$¥€£₹₩]"),
     ("nth", r"的\s?(?:[0-9]{1,3}\s?次方|[平立]方(?![米厘分毫千根]))|\s?(?:squared|cubed)\b"),
     ("dots", r"\*{3,}"),
     ("power", r"\*\*|\^"),
@@ -174,7 +174,7 @@ def _token(
         case "operatorword":
             return [("operator" if _operands_beside(last, line, end) else "word", OPERATOR_WORDS.get(text, text))]
         case "equals" | "equalsword":
-            return [("equals", "≈" if text in "≈≒约等于约为" else "=" if kind == "equals" else text)]
+            return [("equals", "≈" if text in ("≈", "≒", "约等于", "约为") else "=" if kind == "equals" else text)]
         case "sign":
             return [("word", text.lstrip("\\"))]
         case "open" | "close":

@@ -9,13 +9,14 @@ from haluagent.types import Span
 
 _DENIED = re.compile(
     r"\b(?:not?|never|neither|nor|cannot|wrong\w*|false\w*|incorrect\w*|mist\w+|err\w+|untrue|myth|joke|if|suppose|imagine|"
-    r"pretend|claim\w*|instead|rather|unlike|believe\w*|thinks?|thought|sa(?:y|ys|id)|told)\b|n[’']t\b|≠|!=|"
-    r"[不没非错误假若勿未伪]|如果|并无|[认以]为|相信|[声宣]称|据说",
+    r"pretend|claim\w*|instead|rather|unlike|believe\w*|thinks?|thought|writes?|wrote|answered|guess\w*|reported|motto|slogan|misread\w*|sa(?:y|ys|id)|told|contradict\w*|absurd|typo|pitfall)\b|n[’']t\b|≠|!=|[❌✗✘]|"
+    r"[不没非错误假若勿未伪]|如果|并无|[认以]为|相信|[声宣]称|据说|矛盾|算成|算得|写成|口号|荒谬|反例",
     re.IGNORECASE,
 )
 _OTHER_NUMBERS = re.compile(
-    r"\b(?:mod(?:ulo|ulus)?|binary|octal|hex(?:adecimal)?|base|clock|floor\w*|trunc\w*|integer|rounded|round(?:s|ing)? (?:up|down)|"
-    r"code|python|java\w*|in c|sql)\b|进制|取模|模\s?[0-9]|同余|取整|整除|余数|四舍五入|进一|去尾|钟面|代码",
+    r"\b(?:mod(?:ulo|ulus)?|binary|octal|hex(?:adecimal)?|base|clock|boolean|xor|gf|db|estimat\w*|significant|floor\w*|trunc\w*|integer|rounded|"
+    r"round(?:s|ing)? (?:up|down)|"
+    r"code|python|java\w*|in c|sql)\b|\bZ/[0-9]|进制|取模|模\s?[0-9]|同余|取整|整除|余数|四舍五入|进一|去尾|钟面|代码|布尔|估算|估计",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"“[^“”\n]{1,300}”|\"[^\"\n]{1,300}\"|「[^「」\n]{1,300}」|『[^『』\n]{1,300}』|‘[^‘’\n]{1,300}’")

@@ -37,8 +37,8 @@ _COURTEOUS_HAN = re.compile(
 )
 _ASKED_BACK = re.compile(r"\b(?:you|your|should|shall)\b|[您你]|需要|想要|应该|请问|要不要")
 _TELLS = re.compile(
-    r"(?<!^)[A-Z]|\d|\b(?:that|because|since|as|who|whose|is|was|were|did|had|has|(?:do|did|if) you know|knew|remind|believe|thought|n't|not|no)\b|n't\b"
-    r"|[,，;；].*[,，;；]|[是了]|难道|知道|听说|因为|既然|由于|何必|为什么不|怎么可能"
+    r"(?<!^)[A-Z]|\d|n't\b|\b(?:that|because|since|as|who|whose|is|was|were|did|had|has|(?:do|did|if) you know|knew|remind|believe|"
+    r"thought|not|no)\b|[,，;；].*[,，;；]|[是了]|难道|知道|听说|因为|既然|由于|何必|为什么不|怎么可能"
 )
 
 

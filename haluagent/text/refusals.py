@@ -25,9 +25,10 @@ def _of_writer(verbs: str, han_verbs: str) -> str:
     )
 
 
+_KNOW = "know|answer|tell|determine|find|provide|have (?:enough|any|access)|help (?:with|you)"
 _WRITER = re.compile(
     rf"(?:{_SORRY}|{_SORRY_HAN})"
-    rf"(?:{_of_writer('know|answer|tell|determine|find|provide|have (?:enough|any|access)|help (?:with|you)', '回答|确定|判断|得知|获知|提供|告诉')})"
+    rf"(?:{_of_writer(_KNOW, '回答|确定|判断|得知|获知|提供|告诉')})"
     r"(?! that \w)"
 )
 _SOURCE = re.compile(

@@ -6,10 +6,10 @@ capital of France is Berlin` a calculator has checked the first half.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from fractions import Fraction
 
 from haluagent.text.numbers import find_numbers
 from haluagent.text.topics import topics
+from haluagent.text.units import has_unit
 from haluagent.types import CheckedPart, Sentence, Span
 
 _CHECKED = "\0"
@@ -17,36 +17,40 @@ _BETWEEN_CLAUSES = re.compile(
     r"[;；。！？!?、，:：\n()（）]|,(?!\d)|(?<!\d),|\.(?!\d)|\b(?:and|but|while|whereas|which|who|because|since)\b"
 )
 _LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,2}[.)、]\s?|(?:step|case|part) \d{1,2}\b|第\d{1,2}步)", re.IGNORECASE)
-_UNIT = re.compile(rf"(?<!{_CHECKED}){_CHECKED}++" + r"[ \t]?(?:[a-z]{1,20}|[\u3400-\u9fff]{1,2})(?=\s*(?:$|[^\w\s]))")
+_BEHIND = re.compile(
+    rf"(?<!{_CHECKED}){_CHECKED}++" + r"[ \t]?[(（]?(?P<word>[a-z]{1,20}|[\u3400-\u9fff]{1,4})(?=\s*(?:$|[^\w\s]))"
+)
 _NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
+_ASKS_A_VALUE = re.compile(
+    r"\b(?:how|when|what|which)\b[^?？]*[?？]|多少|几|何时|(?:什么|哪|多[长高大远重快深久])[^?？]*[?？]", re.IGNORECASE
+)
 
 
-def open_parts(
-    sentence: Sentence,
-    checked: Collection[Span],
-    given: str = "",
-    known: Collection[Fraction] = (),
-    *,
-    units: bool = True,
-) -> tuple[Span, ...]:
+def open_parts(sentence: Sentence, checked: Collection[Span], question: str = "") -> tuple[Span, ...]:
     """Return the parts of a sentence, as spans into the response, that claim something outside of the checked spans.
 
     `checked` are spans into the sentence's text. A part claims something where words of its own remain: no function
-    words, no words of calculation, no unit behind what was checked. Where the sentence only works out what a problem
-    asks for, `given` is that problem, and `known` are the values that it gives or that were worked out: two of three
-    words that are also the problem's, without another name, claim nothing new. `units` is False where what was checked
-    has no unit, as a weekday has none.
+    words, no words of calculation, and behind what was checked no unit. All of the sentence is open where the question asks
+    for a value and has none of the checked numbers: then what was checked is not what the sentence answers.
     """
-    rest = sentence.text
+    text, offset = sentence.text, sentence.span[0]
+    inside = [text[start:end] for start, end in checked]
+    if _ASKS_A_VALUE.search(question):
+        asked = {number.value for number in find_numbers(question)}
+        if not any(number.value in asked for one in inside for number in find_numbers(one)):
+            return (sentence.span,)
+    rest = text
     for start, end in checked:
         rest = rest[:start] + _CHECKED * (end - start) + rest[end:]
     rest = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), rest)
-    if units:
-        rest = _UNIT.sub(lambda unit: _CHECKED * len(unit[0]), rest)
-    offset = sentence.span[0]
-    return tuple(
-        (start + offset, end + offset) for start, end in _clauses(rest) if _claims(rest[start:end], given, known)
-    )
+
+    def without_unit(behind: re.Match[str]) -> str:
+        word = behind["word"]
+        unit = has_unit([word.removesuffix("s")]) or any(word in one for one in inside)
+        return _CHECKED * len(behind[0]) if unit else behind[0]
+
+    rest = _BEHIND.sub(without_unit, rest)
+    return tuple((start + offset, end + offset) for start, end in _clauses(rest) if _claims(rest[start:end]))
 
 
 def left_open(parts: Iterable[CheckedPart]) -> tuple[Span, ...]:
@@ -78,10 +82,8 @@ def _clauses(text: str) -> Iterator[Span]:
         start = place[1]
 
 
-def _claims(clause: str, given: str, known: Collection[Fraction]) -> bool:
-    if any(number.value not in known for number in find_numbers(clause)):
-        return True
-    return not is_about(clause, given) if given else bool(topics(clause))
+def _claims(clause: str) -> bool:
+    return bool(find_numbers(clause) or topics(clause))
 
 
 def is_about(text: str, problem: str) -> bool:

@@ -13,7 +13,7 @@ from haluagent.protocols import Message
 from haluagent.types import Detection, Sentence, ToolResult
 
 QUESTION = "Describe what the boxes hold."  # no problem to solve: only the sentences are checked
-RESPONSE = "There are 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
+RESPONSE = "It is 12 * 7 = 84. After giving away 4 there are 84 - 4 = 79 pens left."
 
 
 def by_sentence(detection: Detection) -> dict[int, str]:

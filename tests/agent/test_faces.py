@@ -17,7 +17,7 @@ from haluagent.errors import ConfigError
 from haluagent.types import Detection
 
 QUESTION = "Describe what the boxes hold."
-RESPONSE = "There are 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
+RESPONSE = "It is 12 * 7 = 84. After giving away 4 there are 84 - 4 = 79 pens left."
 
 
 def test_two_threads_share_one_agent(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:

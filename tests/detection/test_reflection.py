@@ -80,19 +80,19 @@ def test_what_stands_in_the_reference_word_for_word_is_not_contradicted_by_it(
     assert reference[slice(*span)] == first.evidence[-1].text == first.sentence.text.rstrip(".。")
 
 
-ADDED = "So there are 12 * 7 = 84 pens."  # nothing is said but the sum
-BOXES = "The seven boxes are empty: whoever says that so there are 12 * 7 = 84 pens is wrong."
+ADDED = "So it is 12 * 7 = 84."  # nothing is said but the sum
+BOXES = "The seven boxes are empty: whoever says that so it is 12 * 7 = 84 is wrong."
 
 
 def test_right_arithmetic_that_the_reference_clearly_contradicts_is_revised(detect: Callable[..., Detection]) -> None:
-    (entry,) = detect("What do the boxes hold?", ADDED, BOXES, belief=0.01).sentences
+    (entry,) = detect("Describe the boxes.", ADDED, BOXES, belief=0.01).sentences
     assert (entry.label, entry.tool) == ("contradicted", "calculator")
     assert entry.revised_from is not None and entry.revised_from.label == "supported"
     assert [item.source for item in entry.evidence] == ["calculator", "reference"]
 
 
 def test_a_calculation_that_the_reference_quotes_is_not_asked_about(detect: Callable[..., Detection]) -> None:
-    detection = detect("What do the boxes hold?", ADDED, f"A note. {ADDED} The end.", belief=0.01)
+    detection = detect("Describe the boxes.", ADDED, f"A note. {ADDED} The end.", belief=0.01)
     assert labels(detection) == ["supported"] and detection.sentences[0].revised_from is None
 
 
@@ -100,7 +100,7 @@ def test_a_calculation_that_the_reference_quotes_is_not_asked_about(detect: Call
 def test_a_reference_that_does_not_clearly_contradict_leaves_a_calculation(
     detect: Callable[..., Detection], belief: float
 ) -> None:
-    detection = detect("What do the boxes hold?", ADDED, BOXES, belief=belief)
+    detection = detect("Describe the boxes.", ADDED, BOXES, belief=belief)
     assert labels(detection) == ["supported"] and detection.sentences[0].revised_from is None
     assert detection.coverage.reference == 1.0  # it was read all the same
 
@@ -112,13 +112,13 @@ def test_answers_without_log_probabilities_are_not_enough_against_a_calculation(
             return choice.model_copy(update={"calibrated": False})
 
     with HaluAgent(Unscored(scripted.calculate, choose=believes(0.0))) as agent:
-        assert labels(agent.detect("What do the boxes hold?", ADDED, BOXES)) == ["supported"]
+        assert labels(agent.detect("Describe the boxes.", ADDED, BOXES)) == ["supported"]
 
 
 def test_a_number_that_the_reference_lacks_is_not_enough_against_a_calculation(
     detect: Callable[..., Detection],
 ) -> None:
-    detection = detect("What do the boxes hold?", ADDED, "Seven boxes hold pens, a dozen each.", belief=0.99)
+    detection = detect("Describe the boxes.", ADDED, "Seven boxes hold pens, a dozen each.", belief=0.99)
     assert labels(detection) == ["supported"]
 
 

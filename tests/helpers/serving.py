@@ -17,7 +17,7 @@ from haluagent.server.settings import ServerSettings
 from haluagent.server.watch import Job, Outcome, Watcher
 
 QUESTION = "Describe what the boxes hold."
-RESPONSE = "There are 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
+RESPONSE = "It is 12 * 7 = 84. After giving away 4 there are 84 - 4 = 79 pens left."
 TEXT = {"question": QUESTION, "response": RESPONSE}
 
 http = httpx.Client(timeout=30, verify=False)  # one for all, since making one takes longer than most tests

@@ -12,7 +12,7 @@ from haluagent import ConfigError, HaluAgent, ModelError
 
 pytestmark = pytest.mark.integrations
 
-RIGHT, WRONG, OPEN = "There are 12 * 7 = 84 pens.", "Seven boxes hold 12 * 7 = 85 pens.", "They came by train."
+RIGHT, WRONG, OPEN = "It is 12 * 7 = 84.", "Seven boxes hold 12 * 7 = 85 pens.", "They came by train."
 
 
 @pytest.fixture

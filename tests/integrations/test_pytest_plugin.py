@@ -40,7 +40,7 @@ def broken():
     with HaluAgent(Broken(), search="none", sandbox="none") as agent:
         yield agent
 """
-RIGHT, WRONG, OPEN = "There are 12 * 7 = 84 pens.", "Seven boxes hold 12 * 7 = 85 pens.", "They came by train."
+RIGHT, WRONG, OPEN = "It is 12 * 7 = 84.", "Seven boxes hold 12 * 7 = 85 pens.", "They came by train."
 
 
 @pytest.fixture

@@ -151,21 +151,9 @@ def _result(label: Label, confidence: float, evidence: list[Evidence], left: tup
 
 
 def _open(context: ToolContext, sentence: Sentence, checked: list[Span]) -> tuple[Span, ...]:
-    """Return what a sentence claims beside the spans that were checked.
-
-    In the solution of a problem, what the problem says itself claims nothing new: there every number that was calculated
-    with must come from the problem or from a step, so that `1 + 2 = 3` shows nothing about other things.
-    """
-    if not is_problem(context):
-        return open_parts(sentence, checked)
-    known = {number.value for number in find_numbers(context.question)}
-    for other in context.sentences:
-        if calculates_rightly(other.text):
-            known.update(number.value for number in stated_results(other.text))
-    used = [sentence.text[start:end] for start, end in checked]
-    if any(foreign_numbers(text, (context.question,), known | USUAL_CONSTANTS) for text in used):
-        return open_parts(sentence, checked)
-    return open_parts(sentence, checked, context.question, known)
+    """Return what a sentence claims beside the spans that were checked. In a problem the words beside a sum may be wrong too:
+    they stay open until the answer as a whole is supported (`detection.reflection`)."""
+    return open_parts(sentence, checked, "" if is_problem(context) else context.question)
 
 
 def _evidence(context: ToolContext, sentence: Sentence, found: Equation | Conversion) -> Evidence:

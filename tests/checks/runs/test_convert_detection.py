@@ -13,7 +13,7 @@ from haluagent.errors import ConfigError
 from haluagent.types import Detection, Step, ToolCall
 
 QUESTION = "Describe what the boxes hold."
-RESPONSE = "There are 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 pens left."
+RESPONSE = "It is 12 * 7 = 84. After giving away 4 there are 84 - 4 = 79 pens left."
 
 
 @pytest.fixture
