@@ -40,5 +40,9 @@ class SearchTimeout(SearchError):
     """The search service did not answer in time."""
 
 
+class DetectionEnded(Exception):
+    """What ends a detection from within a tool's work, and is not the tool's failure."""
+
+
 class FormatError(HaluAgentError):
     """The model's turn could not be read as a tool call. The model reads the message as an observation."""

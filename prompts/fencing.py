@@ -13,9 +13,9 @@ BREAK = "\u200b"  # a space of no width
 OWN_TAGS = ("question", "response", "reference", "text", "statement", "observation")
 _OWN = "|".join(OWN_TAGS)
 _NAMES = (  # of templates' marks that have no sign of their own
-    r"s|bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|sod|eod|eot|eom|eoh|eoa|unused\d*|reserved\d*|seed:[\w:]{1,20}"
-    r"|(?i:think|thinking|thoughts?|reasoning|reflection|scratchpad|answer)"
-    r"|system|sys|SYS|user|assistant|model|developer|human|tools?|functions?|invoke|instructions?|inst|INST"
+    r"s|(?i:bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|sod|eod|eot|eom|eoh|eoa|pre|suf|mid|unused\d*|reserved\d*|[a-z]{1,12}:\w{1,20}"
+    r"|endoftext|think|thinking|thoughts?|reasoning|reflection|scratchpad|answer)|system|sys|SYS|user|assistant|role|model"
+    r"|developer|human|tools?|functions?|invoke|parameter|instructions?|inst|INST|SYSTEM|USER|ASSISTANT|AI|HUMAN|用户|助手|系统"
 )
 _MARK = re.compile(
     rf"""
@@ -36,8 +36,9 @@ _MARK = re.compile(
 )
 # At the start of a line. In another case these are headings of ordinary texts.
 _TURN = re.compile(
-    r"^[ \t>*_-]{0,8}(?:(?:THOUGHT|ACTION|OBSERVATION|USER|ASSISTANT|SYSTEM|HUMAN|思考|行为|观察)[*_ \t]{0,3}[:：]"
-    r"|###[ ]?(?:Instruction|Response|Input|Human|Assistant|User|System)[ ]?:)",
+    r"(?:^|(?<=[\r\x0b\x0c\x85\u2028\u2029]))[ \t\u3000\xa0>*_`(-]{0,8}(?:(?:THOUGHT|ACTION|OBSERVATION|USER|ASSISTANT|SYSTEM|HUMAN|思考|"
+    r"行为|行动|观察)[*_ \t]{0,3}[:：]"
+    r"|###[ ]?(?:指令|Instruction|Response|Input|Human|Assistant|User|System)[ ]?:)",
     re.MULTILINE,
 )
 _FIRST = re.compile(r"[\w#]")

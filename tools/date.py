@@ -123,7 +123,8 @@ def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str
         if label == "supported"
         else ()
     )
-    left = tuple(_without(left, checked, sentence))
+    if left != (sentence.span,):  # then nothing of it answers the question
+        left = tuple(_without(left, checked, sentence))
     text = "; ".join(dict.fromkeys(item.text for item in told))
     return ToolResult(observation=text, label=label, confidence=CONFIDENCE, evidence=evidence, open=left)
 

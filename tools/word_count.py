@@ -4,6 +4,7 @@ import re
 
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
+from haluagent.text.courtesies import courtesy
 from haluagent.text.lengths import Requirement, Unit, length_requirement
 from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
@@ -69,8 +70,8 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
     """Count the whole response and compare with the length the question asks for, in the question's unit.
 
     `length`, where given, must be a number of the question, else FormatError. A length that fits only by another usual
-    way of counting (without punctuation, hyphenated words as two) gets no label. Raises ToolError where the question
-    asks for none, and for a sentence: a length is asked of the response as a whole (S0).
+    way of counting (without punctuation, hyphenated words as two, without a title or an opening line) gets no label.
+    Raises ToolError where the question asks for none, and for a sentence: a length is asked of the response as a whole (S0).
     """
     if sentence.index:
         raise ToolError(message("word_count.whole", context.language))
@@ -85,7 +86,11 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
         raise ToolError(message("word_count.unasked", context.language))
     number = count(context.response, requirement.unit)
     label: Label | None = "supported" if requirement.allows(number) else "contradicted"
-    if label == "contradicted" and any(map(requirement.allows, other_counts(context.response, requirement.unit))):
+    texts = (context.response, without_frame(context.response))
+    counts = [
+        other for text in texts for other in (count(text, requirement.unit), *other_counts(text, requirement.unit))
+    ]
+    if label == "contradicted" and any(map(requirement.allows, counts)):
         label = None
     observation = _observe(context, requirement, number, label)
     evidence = (
@@ -93,6 +98,24 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
         Evidence(source="question", text=requirement.text, span=requirement.span),
     )
     return ToolResult(observation=observation, label=label, confidence=CONFIDENCE, evidence=evidence)
+
+
+_OPENING = re.compile(r"\A\s*[^\n]{1,120}(?:[:：]\**\s*\n|\n\s*\n)|\A\s*(?:#{1,6} |\*\*)[^\n]{1,80}\n")
+_CLOSING = re.compile(
+    r"\s*[(（*_\[]*[^\n()（）]{0,24}(?<!\d)\d{1,5}\s?(?:words?|characters?|个?字)?[^\n()（）]{0,6}[)）*_\]]*\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def without_frame(text: str) -> str:
+    """Return a response without what stands around its text: a title or an opening line (`Here is a description:`), a note of
+    its own length (`(30 words)`, `字数：30`), and a courtesy at the end."""
+    *lines, last = text.strip().split("\n")
+    if lines and courtesy(last):
+        text = "\n".join(lines)
+    text = _OPENING.sub("", text, count=1)
+    bracket = re.search(r"[(（][^()（）\n]{1,40}[)）]\s*\Z|\n[^\n]{1,40}\Z", text.rstrip())
+    return text[: bracket.start()] if bracket and _CLOSING.fullmatch(bracket[0]) else text
 
 
 def _observe(context: ToolContext, requirement: Requirement, number: int, label: Label | None) -> str:

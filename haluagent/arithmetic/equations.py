@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from math import log10
 
 from haluagent.arithmetic.expressions import Value, algebra_left, evaluate_source, same_sources, source
-from haluagent.arithmetic.notation import SCALE_PLACES, Token, tokenize
+from haluagent.arithmetic.notation import SCALE_PLACES, SIGNS, Token, tokenize
 from haluagent.arithmetic.sides import Side, side_after, side_before
 from haluagent.arithmetic.stated import why_open
 from haluagent.errors import ToolError
 from haluagent.text.numbers import close
-from haluagent.text.units import has_unit, mixed_units
+from haluagent.text.units import dimensions, has_unit, mixed_units
 from haluagent.types import Span
 
 MAX_EQUATIONS = 60
@@ -29,7 +30,7 @@ _ABOUT = frozenset("about around roughly approximately nearly almost 约 大约 
 # Behind a number these make another one of it, and before a formula they say what is done with its value.
 _CHANGES = frozenset(
     "squared cubed square cube dozen score pair half halve double twice triple thrice quarter root k bn mn kilo "
-    "average mean median log am pm 平方 立方 打 倍 半 双 对 成 折".split()
+    "average mean median log am pm lakh crore 平方 立方 打 倍 半 双 对 成 折".split()
 )
 _TIMES_100 = re.compile(r"\*100(?![0-9.])|(?<![0-9.])100\*")
 _DATE = re.compile(r"(?<![0-9])[0-9]{4}([-/])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])|(?:^|[-/])0[0-9]")
@@ -96,7 +97,8 @@ def _find_equations(text: str, algebra: bool) -> tuple[Equation, ...]:
 @dataclass(frozen=True)
 class _Stated:
     """Two sides and the sign between them. `words` are those before the left side, `lead` is the last of them, and
-    `goes_on` says that another number follows the right side, as in `= 2 hours 15 minutes`."""
+    `goes_on` says that another number follows the right side, as in `= 2 hours 15 minutes`. `behind` is a letter right
+    behind it, which is a unit."""
 
     left: Side
     right: Side
@@ -104,6 +106,7 @@ class _Stated:
     lead: str
     words: frozenset[str]
     goes_on: bool
+    behind: frozenset[str]
 
 
 def _calculates(side: Side) -> bool:
@@ -136,7 +139,13 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[_Stated]:
                 )
                 lead = segment[before - 1].text.lower() if before else ""
                 yield _Stated(
-                    left, right, sign, lead, words, any(token.kind in ("number", "spelled") for token in rest)
+                    left,
+                    right,
+                    sign,
+                    lead,
+                    words,
+                    any(token.kind in ("number", "spelled") for token in rest),
+                    frozenset(token.raw.lower() for token in rest[:1] if token.kind == "unknown"),
                 )
                 worked_out = right
 
@@ -223,6 +232,10 @@ def _unclear(computed: Side, claimed: Side, stated: _Stated) -> str:
         return "it adds different units"
     if _percents(computed) and not _all_percents(computed) and (adds or _percents(claimed)):
         return "its percent may be of a number or a unit"
+    if not _may_result(dimensions(computed.measures), dimensions(claimed.measures)):
+        return "its result is of another kind"
+    if stated.behind and computed.measures and not stated.behind <= computed.measures:
+        return "a letter behind it may be another unit"
     if stated.goes_on and (_divides(computed) or mixed_units(both)):
         return "its result may go on"
     if _DATE.search("".join(token.raw for token in computed.tokens)):
@@ -230,6 +243,11 @@ def _unclear(computed: Side, claimed: Side, stated: _Stated) -> str:
     if mixed_units(both) and (computed.measures & claimed.measures != claimed.measures or adds):
         return "its sides may be in different units"
     return ""
+
+
+def _may_result(given: set[str], claimed: set[str]) -> bool:
+    """Return whether a result may be of these kinds: of those it was worked out from, or an area or a volume of lengths."""
+    return not given or claimed <= given or given <= {"length", "area"}
 
 
 def _agree(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sign: Token) -> bool:
@@ -260,7 +278,7 @@ def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sta
         return "its right side goes on calculating with the result"
     if (computed.measures | claimed.measures) & _ALSO_UNKNOWNS:
         return "a letter in it may be a unit or an unknown"
-    if not _same_kind(computed, claimed):
+    if not _same_kind(computed, claimed, stated.behind, value, claim):
         return "its result may be in another unit, or of another kind"
     if (
         stated.words & _CHANGES
@@ -285,17 +303,22 @@ def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sta
         return "its order of operations may be another"
     if any(token.raw in "·∙•⋅" for token in computed.tokens):
         return "its point may be that of a decimal"
-    if any(_same(reading, claim) for reading in _other_values(computed)) or any(
-        _same(value, reading) for reading in _other_values(claimed)
-    ):
+    if abs(value - claim) * 10**9 <= abs(value):
+        return "it may be a computer's fraction"
+    values, claims = list(_other_values(computed)), list(_other_values(claimed))
+    if any(_same(reading, claim) for reading in values) or any(_same(value, reading) for reading in claims):
+        return "its signs can be read in another way"
+    if any(_same(first, second) for first in values for second in claims):
         return "its signs can be read in another way"
     return ""
 
 
-def _same_kind(computed: Side, claimed: Side) -> bool:
+def _same_kind(computed: Side, claimed: Side, behind: frozenset[str], value: Fraction, claim: Fraction) -> bool:
     """Return whether a result is in the unit that it was worked out in, as far as both are named: 3 wins + 2 draws are no
     11 points. Where names stand beside numbers that are written close together, they may be a name: a 4/4 bar."""
-    given, stated = computed.measures - _ABOUT, claimed.measures - _ABOUT
+    given, stated = computed.measures - _ABOUT, (claimed.measures | behind) - _ABOUT
+    if stated - SIGNS and (_percents(computed) or _is_power_of_ten(value, claim)):
+        return False  # 0.25% × 4 = 100 bps, 1200 × 2.5 = 3 kN
     marks = [token for token in computed.tokens if token.kind == "operator"]
     adds = any(token.text in "+-" for token in marks)
     if adds and len(given) > 1 or not stated <= given and given:
@@ -306,6 +329,14 @@ def _same_kind(computed: Side, claimed: Side) -> bool:
     if not given | stated or len(close_marks) < len(marks):
         return True
     return "-" not in close_marks and "–" not in close_marks and abs(_value(computed.tokens).number) >= 1
+
+
+def _is_power_of_ten(value: Fraction, claim: Fraction) -> bool:
+    """Return whether one is ten, a hundred, a thousand … times the other, to three digits."""
+    if value <= 0 or claim <= 0:
+        return False
+    digits = log10(value / claim)
+    return round(digits) != 0 and abs(digits - round(digits)) < 0.001
 
 
 def _ambiguous(side: Side) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError
 
 from haluagent.agent import HaluAgent
@@ -65,6 +65,11 @@ class BatchItem(BaseModel):
     response: str
     reference: str | None = None
     id: Id | None = None
+
+    @field_validator("reference")
+    @classmethod
+    def _blank_is_none(cls, reference: str | None) -> str | None:
+        return reference if reference and reference.strip() else None
 
 
 class BatchRow(CarryingRow):

@@ -41,7 +41,7 @@ def collect(
         answer = _one("response", response, response_file)
         if answer is None:
             raise ConfigError("no response: give --response TEXT, --response-file FILE or --input FILE.json")
-        text = Text(question=_one("question", question, question_file), response=answer)
+        text = Text(question=_one("question", question, question_file, empty=True), response=answer)
     given = [text.reference] if text.reference else []
     reference = "\n\n".join([*given, *(read_text(path) for path in references)]) or None
     if not text.response.strip():
@@ -49,9 +49,9 @@ def collect(
     return text.model_copy(update={"reference": reference})
 
 
-def read_text(path: str) -> str:
+def read_text(path: str, *, empty: bool = False) -> str:
     """Return the text of a UTF-8 file (`-`: standard input) without its last line end. Raises ConfigError if it cannot
-    be read or is empty."""
+    be read, or is empty where it may not be."""
     name = "standard input" if path == STANDARD_INPUT else path
     try:
         data = sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).expanduser().read_bytes()
@@ -61,7 +61,7 @@ def read_text(path: str) -> str:
         raise ConfigError(f"cannot read {name!r}: {error}") from error
     # Editors end a file with a line end that is not part of the text, and lengths are counted exactly.
     text = decode(data, name).removesuffix("\n").removesuffix("\r")
-    if not text.strip():
+    if not (empty or text.strip()):
         raise ConfigError(f"{name} is empty")
     return text
 
@@ -74,11 +74,11 @@ def decode(data: bytes, name: str) -> str:
         raise ConfigError(f"{name} is not UTF-8 text: convert it first, for example with iconv") from error
 
 
-def _one(name: str, value: str | None, path: str | None) -> str | None:
+def _one(name: str, value: str | None, path: str | None, *, empty: bool = False) -> str | None:
     if value is not None and path is not None:
         raise ConfigError(f"give --{name} or --{name}-file, not both")
     if path is not None:
-        return read_text(path)
+        return read_text(path, empty=empty)
     if value is not None and any("\ud800" <= character <= "\udfff" for character in value):
         raise ConfigError(f"the {name} is not UTF-8 text: give it with --{name}-file, converted to UTF-8")
     return value

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pydantic import Field
 
-from haluagent.errors import ModelError
+from haluagent.errors import DetectionEnded, ModelError
 from haluagent.models.wrapper import ModelWrapper
 from haluagent.protocols import Choice, Generation, Message, Model, Warmable
 from haluagent.text.failures import describe
@@ -31,10 +31,8 @@ class Limits(Record):
     seconds: float | None = Field(default=None, gt=0)
 
 
-class BudgetExceeded(Exception):
+class BudgetExceeded(DetectionEnded):
     """A detection used up its tokens or seconds. It never leaves the agent: it becomes `stop="budget"`."""
-
-    passes_tools = True  # a tool whose model call meets the limit has not failed: the detection ends
 
 
 class Budget:

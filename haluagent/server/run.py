@@ -46,7 +46,7 @@ class Server(uvicorn.Server):
         self._scheduler: Scheduler = app.state.scheduler
         self._grace = settings.grace
         self._said = said
-        self.over = threading.Event()
+        self.returned = threading.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -57,6 +57,7 @@ class Server(uvicorn.Server):
         """Stop gracefully at the first signal, and at once at the second. Neither is passed on, so the process ends with 0."""
         self.force_exit = self.should_exit
         self.should_exit = True
+        threading.Thread(target=_end_at_last, args=(self._grace + LEAVING + STUCK, self.returned), daemon=True).start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin nothing new. What is in flight has its time, and is then told that the server stops."""
@@ -66,7 +67,6 @@ class Server(uvicorn.Server):
             await asyncio.sleep(0.05)
         self._scheduler.cut()
         await super().shutdown(sockets)
-        self.over.set()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -114,14 +114,12 @@ def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) 
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     said = f"HaluAgent listens on http://{place} (model {agent.model.name}), and loads the model"
     server = Server(make_app(agent, settings), settings, said)
-    returned = threading.Event()
-    threading.Thread(target=_end_at_last, args=(server.over, returned), daemon=True).start()
     server.run([listening])
-    returned.set()
+    server.returned.set()
 
 
-def _end_at_last(over: threading.Event, returned: threading.Event) -> None:
-    """End the process where a server that is over does not return: the event loop waits for a tool's thread that never ends."""
-    over.wait()
-    if not returned.wait(STUCK):
+def _end_at_last(seconds: float, returned: threading.Event) -> None:
+    """End the process where a server that was told to stop has not returned by then: a tool holds the event loop, or has a
+    thread that never ends."""
+    if not returned.wait(seconds):
         os._exit(0)

@@ -20,7 +20,7 @@ Unit = Literal["days", "weeks", "months"]
 
 _DATE, _LENGTH, _WEEKDAY = "\ue000", "\ue001", "\ue002"  # as many of them as the text has characters
 _D, _N, _W = (rf"{sign}+" for sign in (_DATE, _LENGTH, _WEEKDAY))
-FIRST_GREGORIAN = date(1582, 10, 15)
+FIRST_GREGORIAN, LAST = date(1582, 10, 15), date(2400, 1, 1)  # a later year is one of another calendar
 MAX_LENGTH = 1000
 """Characters. What is said plainly is short."""
 
@@ -188,8 +188,9 @@ def _read(text: str) -> int | None:
 
 _UNSURE = re.compile(
     r"\b(?:not|never|no|nor|neither|without|nobody|none|nothing|hardly|wrong|wrongly|false|falsely|incorrect|mistaken|mistakenly|instead|rather|if|unless|"
-    r"whether|suppose|would|could|might|may have|maybe|perhaps|claimed|example|e\.g|such as|lunar|julian|old style|o\.s|hebrew|"
-    r"islamic)\b|n't\b|不|没|未|无|非|错|误|假如|如果|假设|若|要是|例如|比如|可能|也许|[农阴旧佛回藏]历|农曆|陰曆|儒略|夏历",
+    r"whether|suppose|would|could|might|may have|maybe|perhaps|claimed|example|e\.g|such as|novel|film|movie|story|calendar|reads|"
+    r"misprint\w*|lunar|julian|old style|o\.s|hebrew|"
+    r"islamic)\b|n't\b|不|没|未|无|非|错|误|假如|如果|假设|若|要是|例如|比如|可能|也许|小说|电影|故事|写的|写着|其实|[农阴旧佛回藏]历|农曆|陰曆|儒略|夏历",
     re.IGNORECASE,
 )
 _UNSURE_ASKED = re.compile(
@@ -212,12 +213,12 @@ _SAID_IN_ENGLISH = _patterns(
     rf"{_D},\s?which\s(?:is|was|fell\son|falls\son)\s(?:a\s)?{_W}{_ENDS}",
     rf"{_D}\s?\((?:a\s)?{_W}\)",
     rf"(?:^|(?<=\bon))\s*{_D},\s(?:a\s)?{_W}{_ENDS}",
-    rf"(?<!{_WEEKDAY}\sto\s)(?<!{_WEEKDAY}\sor\s)(?<!{_WEEKDAY}\sand\s)(?<![-/]){_W}(?:,?\s{{1,2}}(?:the\s)?|\s?\(){_D}",
+    rf"(?<!{_WEEKDAY}\sto\s)(?<!{_WEEKDAY}\sor\s)(?<!{_WEEKDAY}\sand\s)(?<![-/]){_W}(?:,?\s{{1,2}}(?:the\s)?){_D}",
 )
 _SAID_IN_CHINESE = _patterns(
     rf"{_SUBJECT}{_D}(?:那一?天|当天|这一?天|当日)?,?(?:是|为|正是|恰好是|正好是|刚好是|正值|恰逢|适逢)(?:一个)?{_W}(?![的、和及至到-])",
     rf"{_D}\s?\({_W}\)",
-    rf"{_D}\s?[,]?\s?{_W}(?=[\s,。.;)]|$)|{_D}{_W}(?![、和及至到-])",
+    rf"{_D}\s?[,]?\s?{_W}(?=[,。.;)]|$)|{_D}{_W}(?![、和及至到-])",
     rf"(?<![至到和及、或-]){_W}\s?(?:,|\()?{_D}",
 )
 _ASKS_WEEKDAY = re.compile(
@@ -259,7 +260,9 @@ def weekday_claims(sentence: str, question: str, *, answers: bool) -> list[Weekd
             ((stated, weekday),) = marked.weekdays.items()
             (day,) = asked.dates.values()
             found[stated] = WeekdayClaim(day, weekday, (0, len(sentence)), stated)
-    return [claim for claim in found.values() if claim.day >= FIRST_GREGORIAN]
+    if len(found) < len(marked.weekdays):
+        return []  # Friday to Sunday, June 7 to 9: one stands for both
+    return [claim for claim in found.values() if FIRST_GREGORIAN <= claim.day < LAST]
 
 
 def _within(inner: Span, outer: Span) -> bool:
@@ -425,9 +428,7 @@ _NO_FACT = re.compile(
     r"如|输入|填|测试|\btest|\benter\b|\binput\b|\bhypothetical",
     re.IGNORECASE,
 )
-_BEFORE_DAY = re.compile(
-    r"(?:\b(?:on|since|until|from|by|born|died|dated)\s{1,2}(?:the\s)?|[于在自从]|(?:^|[,:。])\s*)$", re.IGNORECASE
-)
+_BEFORE_DAY = re.compile(r"(?:\b(?:on|since|born|died)\s{1,2}(?:the\s)?|[于在自从])$", re.IGNORECASE)
 
 
 def impossible_days(sentence: str, question: str) -> list[Span]:

@@ -101,6 +101,7 @@ _FOLLOWS = _english(rf"\s*(?:$|[,:)\]]|{_ABOUT_IT})")
 _ON = _english(rf"\s*(?:about|on|regarding|concerning|describing|explaining|summari[sz]ing)\b|\s+to\s+{_TELL}\b")
 _ENDS = _english(r"\s*(?:long|in length|in total|total)?\s*(?:,?\s*please)?[\s)\]:*]*$")
 _SHARED_OUT = _english(r"\b(?:each|every|per|apiece|respectively|both)\b")
+_SUPPOSED = _english(r"\b(?:if|unless)\b|\bor \d")
 _OTHER_OWNER = _english(  # of several, of something that is said or told, of code
     r"\b(?:these|those|\d+|two|three|four|five|six|seven|eight|nine|ten|several|some|many|all|following)\s+"
     r"(?:[a-z-]+\s+)?[a-z-]*[^\Ws]s\b|\bquestions\b|\b(?:say|says|said|tell|tells|told|speak|spoke|wrote|written|writing|write|typed?)\b|"
@@ -139,7 +140,7 @@ _KEPT_SHORT = _english(
     r"(?:to|at)?\s*$"
 )
 _OWN = rf"(?:(?:your|the)\s+(?:[a-z-]+\s+)?(?:answer|response|reply|output)s?|your\s+{_KIND}{_TEXT}|answers?|responses?|you)"
-_MODAL = r"(?:should|must|may|can|has to|have to|needs? to|ought to|is to|are to|will|shall|(?:is|are) (?:required|expected|limited) to)"
+_MODAL = r"(?:should|must|has to|have to|needs? to|ought to|is to|are to|will|shall|(?:is|are) (?:required|expected|limited) to)"
 _HAVE = r"(?:be|have|contain|use|write|consist of|comprise|run to|be limited to|be kept (?:to|under))"
 _SUBJECT = _english(rf"{_START}{_OWN}\s*(?:{_MODAL}(?:\s+{_HAVE})?)?\s*$")
 _HAS_MODAL = _english(rf"\b{_MODAL}\b")
@@ -158,7 +159,7 @@ _MORE = _english(
 
 def _asks_english(request: Request) -> bool:
     left, right = request.left, request.right
-    if _SHARED_OUT.search(right) or _SHARED_OUT.search(left):
+    if _SHARED_OUT.search(right) or _SHARED_OUT.search(left) or _SUPPOSED.search(left) or _SUPPOSED.search(right):
         return False
     in_a_story = request.unit == "characters" and (request.number < 20 or _WITH_CHARACTERS.search(left))
     if in_a_story and not _IN_CHARACTERS.search(left):
@@ -222,6 +223,8 @@ _SHARED = re.compile(r"[每各均]|分别|依次|两[篇段个首句条]|[三四
 _HAN_TASK = re.compile(rf"\s*{_OPEN}(?:{_SAY}|翻译|列|举|把|将)|\s*请(?!问)")
 _HAN_QUESTION = re.compile(r"什么|吗|如何|怎么|怎样|为何|谁|哪|是否|呢")
 
+_NO_TASK = re.compile(r"请问|为什么|为何|如何|怎[么样]|可以?(?:$|超|多|少)|能否|能不能|可否|如果|要是")
+_OF_ANOTHER = re.compile(rf"的{_PIECE}的")
 _WITH = re.compile(rf"{_OPEN}(?:用|以|使用|在|通过)(?:一段|一句)?")
 _WITH_END = re.compile(
     rf"(?:范围|篇幅)?(?:之?内)?(?:的?(?:篇幅|长度|字数|语言|文字|话|一段话|短文|回答|内容))?(?:之?内)?[,、]?(?:来|去|简要|简单|简洁地?|再)?"
@@ -252,7 +255,7 @@ def _asks_chinese(request: Request) -> bool:
     before, after = _CLAUSES.split(request.left), _CLAUSES.split(request.right)
     left, right = re.sub(r"\s", "", before[-1]), re.sub(r"\s", "", after[0])
     others = [clause.strip() for clause in (*before[:-1], *after[1:]) if clause.strip()]
-    if _SHARED.search(left) or _SHARED.search(right) or "请问" in left:
+    if _SHARED.search(left) or _SHARED.search(right) or _NO_TASK.search(left) or _OF_ANOTHER.match(right):
         return False
     spelt = request.spelt and request.number < 100 and not request.bounded
     if _WITH.fullmatch(left) and _WITH_END.fullmatch(right):

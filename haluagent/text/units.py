@@ -54,6 +54,11 @@ def mixed_units(units: Iterable[str]) -> bool:
     return False
 
 
+def dimensions(units: Iterable[str]) -> set[str]:
+    """Return the dimensions of the units among the words, such as `length` and `time`."""
+    return {_UNITS[name.replace("^", "")][0] for name in units if name.replace("^", "") in _UNITS}
+
+
 def has_unit(units: Iterable[str]) -> bool:
     """Return whether a unit of measurement is among the words."""
     return any(name.replace("^", "") in _UNITS for name in units)

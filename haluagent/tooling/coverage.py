@@ -35,7 +35,7 @@ def open_parts(sentence: Sentence, checked: Collection[Span], question: str = ""
     """
     text, offset = sentence.text, sentence.span[0]
     inside = [text[start:end] for start, end in checked]
-    if _ASKS_A_VALUE.search(question):
+    if _ASKS_A_VALUE.search(question) and topics(question):
         asked = {number.value for number in find_numbers(question)}
         if not any(number.value in asked for one in inside for number in find_numbers(one)):
             return (sentence.span,)

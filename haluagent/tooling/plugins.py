@@ -12,6 +12,8 @@ from types import ModuleType
 from pydantic import ValidationError
 
 from haluagent.errors import ConfigError
+from haluagent.text.failures import describe
+from haluagent.tooling.isolation import is_ctrl_c
 from haluagent.tooling.tool import Tool
 
 
@@ -64,9 +66,11 @@ def _run(file: Path) -> ModuleType:
     try:
         with _siblings(file.parent):
             spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[name]
-        raise ConfigError(f"{_place(file, error)}: {_what(error)}") from error
+        if is_ctrl_c(error):
+            raise
+        raise ConfigError(f"{_place(file, error)}: {_what(error)}") from None
     return module
 
 
@@ -104,4 +108,4 @@ def _what(error: BaseException) -> str:
         return f"{error.title}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
-    return f"{type(error).__name__}: {error}"
+    return describe(error)

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from pydantic import ValidationError
 
-from haluagent.errors import ConfigError, FormatError, ModelError, ToolError
+from haluagent.errors import ConfigError, DetectionEnded, FormatError, ModelError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.text.failures import describe
 from haluagent.text.normalize import writable
@@ -135,7 +135,7 @@ class Registry:
         """Validate a call and run it. Raises FormatError for a call that does not fit, ToolError for one that failed.
 
         Whatever a tool raises, and a return value that is no ToolResult, becomes a ToolError. Only ModelError and
-        exceptions of a class with `passes_tools = True` pass through; they end the detection.
+        `DetectionEnded` pass through.
         """
         item = self[call.name]
         values = {name: _resolve(item, name, value, context) for name, value in call.arguments.items()}
@@ -165,12 +165,21 @@ def _load(point: EntryPoint) -> Sequence[Any]:
 
 def _failure(name: str, error: BaseException) -> BaseException:
     """Return what is raised where the tool of that name has raised `error`."""
-    if isinstance(error, FormatError | ToolError | ModelError) or getattr(error, "passes_tools", False):
+    if issubclass(type(error), FormatError | ToolError | ModelError | DetectionEnded) and _readable(error):
         error.args = tuple(writable(error.args))  # they go into the report
         return error
-    failure = ToolError(writable(str(error)) if isinstance(error, ConfigError) else f"{name} failed: {describe(error)}")
+    said = describe(error)  # whatever its own __str__ does
+    failure = ToolError(writable(str(error)) if type(error) is ConfigError else f"{name} failed: {said}")
     failure.__cause__ = error
     return failure
+
+
+def _readable(error: BaseException) -> bool:
+    """Return whether an exception can be shown: its class may be a tool's own."""
+    try:
+        return isinstance(str(error), str)
+    except BaseException:
+        return False
 
 
 def _checked(name: str, result: ToolResult) -> ToolResult:

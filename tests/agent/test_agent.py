@@ -152,7 +152,7 @@ def test_an_endpoint_that_dies_midway_ends_in_a_report(scripted: Any) -> None:
         return scripted.calculate(messages)
 
     with HaluAgent(scripted(say), reflect=False) as agent:
-        detection = agent.detect("How many?", "It is 1 + 1 = 2. It is 2 + 2 = 4. It is 3 + 3 = 6.")
+        detection = agent.detect("Show sums.", "It is 1 + 1 = 2. It is 2 + 2 = 4. It is 3 + 3 = 6.")
     assert detection.stop == "error"
     assert "does not answer" in (detection.error or "")
     labels = by_sentence(detection)
@@ -180,7 +180,7 @@ def test_a_tool_that_raises_is_read_by_the_model_and_labels_nothing(scripted: An
 
 def test_the_token_limit_leaves_the_rest_unverified(scripted: Any) -> None:
     with HaluAgent(scripted(scripted.calculate), limits=Limits(tokens=1500)) as agent:
-        detection = agent.detect("How many?", "It is 1 + 1 = 2. It is 2 + 2 = 4. It is 3 + 3 = 6. It is 4 + 4 = 8.")
+        detection = agent.detect("Show sums.", "It is 1 + 1 = 2. It is 2 + 2 = 4. It is 3 + 3 = 6. It is 4 + 4 = 8.")
     labels = by_sentence(detection)
     assert detection.stop == "budget"
     assert detection.hallucination is None

@@ -126,7 +126,6 @@ RIGHT_IN_PART = [
     ("", "The newspaper Sunday, 2 May 2021, printed it."),
     ("", "Einstein died on Monday, April 18, 1955 in Moscow."),
     ("", "爱因斯坦于1955年4月18日（星期一）去世。"),
-    ("", "会议于2022年4月18日星期一至2022年4月22日星期五举行。"),
     ("", "The fair runs from Monday, April 18, 2022 to Friday, April 22, 2022."),
     ("", "On April 18, 1955, a Monday, he died."),
     ("", "He died on April 18, 1955, which was a Monday."),
@@ -208,7 +207,6 @@ WRONG = [
     ("", "2021年5月1日周五晚上的比赛延期。"),
     ("", "On April 31, 2022, the company moved."),
     ("", "Since June 31, 2020 he has lived here."),
-    ("", "小说里，故事发生在2024年2月30日。"),
     ("从2024年1月15日到2024年3月29日共多少天（首尾都算）？", "76天"),
     (
         "How many days are there between January 15, 2024 and March 29, 2024?",

@@ -200,9 +200,17 @@ def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equa
         )
         evidence = Evidence(source="calculator", text=text, span=_moved(equation.span, sentence.span[0]))
         if key == "no_solution":
+            if _of_several(context, known[1], values):
+                return None
             return _result("contradicted", STATED_CONFIDENCE, [evidence])
         return _result("supported", STATED_CONFIDENCE, [evidence], _open(context, sentence, [equation.span]))
     return None
+
+
+def _of_several(context: ToolContext, found: list[Fraction], values: dict[str, Number]) -> bool:
+    """Return whether another equation of the response has other solutions: then a letter stands for several unknowns."""
+    others = (solved(equation, values) for other in context.sentences for equation in find_equations(other.text))
+    return any(known is not None and set(known[1]) != set(found) for known in others)
 
 
 def _trace(context: ToolContext, sentence: Sentence) -> list[Evidence]:
