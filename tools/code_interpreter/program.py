@@ -67,7 +67,7 @@ def whole(
     last = _exit(program)
     body = [CodeLine(f"_haluagent.give({stdin!r})")] if stdin is not None else []
     for part in program:
-        edits = _edits(part, program, change)
+        edits = _edits(part, program, change, without)
         inside = {id(node) for node in ast.walk(part.tree)}
         for place, node in enumerate(marked, 1):
             if id(node) in inside:
@@ -99,14 +99,9 @@ def _make(body: Sequence[CodeLine], program: Sequence[CodePart], change: Change 
     names = {alias.name for part in program for node in part.tree.body if _is_future(node) for alias in node.names}
     nonce = hashlib.sha256("\n".join(line.text for line in body).encode("utf-8")).hexdigest()[:16]
     future = f"from __future__ import {', '.join(sorted(names))}; " if names else ""
+    way = change.way if change else ""
     return Program(
-        (
-            CodeLine(
-                f"{future}{_prelude()}; _haluagent.nonce = {nonce!r}; _haluagent.way = {change.way if change else ''!r}"
-            ),
-            *body,
-        ),
-        nonce,
+        (CodeLine(f"{future}{_prelude()}; _haluagent.nonce = {nonce!r}; _haluagent.way = {way!r}"), *body), nonce
     )
 
 
@@ -135,9 +130,11 @@ def _numbers(node: ast.stmt) -> range:
     return range(first, _end(node)[0] + 1)
 
 
-def _edits(part: CodePart, program: Sequence[CodePart], change: Change | None) -> list[Insertion]:
+def _edits(
+    part: CodePart, program: Sequence[CodePart], change: Change | None, without: Sequence[ast.stmt] = ()
+) -> list[Insertion]:
     """Return what counts the tests of a part and, with a `change`, what changes its results."""
-    counters = [(*_end(node), "; _haluagent.ran()") for node in counted(part, program)]
+    counters = [(*_end(node), "; _haluagent.ran()") for node in counted(part, program) if node not in without]
     return [*(insertions(part, program, change.asked) if change else ()), *counters]
 
 
