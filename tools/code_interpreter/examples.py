@@ -82,10 +82,14 @@ _RAISES = re.compile(
     re.I,
 )
 _OUGHT = re.compile(r"\b(?:should|must|expected)\b|应|必须|期望", re.I)
-_GIVEN_AS = re.compile(r"(?:\bfor (?:example|instance)|\be\.g\.|例如|比如|譬如)[\s,，:：`]*$", re.I)
+_GIVEN_AS = re.compile(
+    r"(?:\bfor (?:example|instance)|\be\.g\.|\bs(?:o|uch) that|例如|比如|譬如|使得)[\s,，:：`]*$", re.I
+)
+_MASK = "ǁ"  # a letter that stands for an example: without letters there is no sentence
 _LINKING = re.compile(
-    r"\b(?:for (?:example|instance)|examples?(?: \d+)?|e\.g|so|thus|then|and|while|calling|the call|if you call|here|assert|print)\b"
-    r"|例如|比如|譬如|示例|调用|因此|所以|那么|并且|而|和|则|[\W_]",
+    r"\b(?:for (?:example|instance)|examples?(?: \d+)?|e\.g|some|are|usage|tests?"
+    r"|so|thus|then|and|while|calling|the call|if you call|here|assert|print)\b"
+    r"|例如|比如|譬如|示例|调用|因此|所以|那么|并且|而|和|则|[\W_ǁ]",
     re.I,
 )
 _PLAIN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])|(?:True|False|None)\b|set\(\)")
@@ -97,6 +101,7 @@ _BEHIND_PROSE = re.compile(
     re.I,
 )
 _OPERATOR_BEFORE = re.compile(r"(?:[-+*/%<=!&|^~@\[]|\b(?:not|in|is|or|lambda|def|class|await))[ \t]*$")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+$")
 
 
@@ -119,7 +124,7 @@ def _alone(text: str, examples: Sequence[CallExample]) -> list[CallExample]:
     masked = text
     for example in examples:
         start, end = example.span
-        masked = f"{masked[:start]}{'_' * (end - start)}{masked[end:]}"
+        masked = f"{masked[:start]}{_MASK * (end - start)}{masked[end:]}"
     others: list[Span] = []
     starts = {masked.rfind("\n", 0, example.span[0]) + 1 for example in examples}
     for start in starts:
@@ -127,6 +132,15 @@ def _alone(text: str, examples: Sequence[CallExample]) -> list[CallExample]:
             if _LINKING.sub("", sentence.text):
                 others.append((start + sentence.span[0], start + sentence.span[1]))
     return [replace(one, alone=not any(start <= one.span[0] < end for start, end in others)) for one in examples]
+
+
+def is_led(text: str, start: int) -> bool:
+    """Return whether a line above leads to the example at `start` with words of its own: In Lua:"""
+    lines = text[:start].split("\n")[:-1]
+    while lines and (not lines[-1] or _ITEM.match(lines[-1])):
+        lines.pop()
+    lead = split(lines[-1]) if lines and lines[-1].rstrip().endswith((":", "：")) else ()
+    return bool(lead and _LINKING.sub("", lead[-1].text))
 
 
 def _of_one_kind(examples: list[CallExample]) -> list[CallExample]:
@@ -198,7 +212,7 @@ def _at(text: str, start: int, known: Collection[str]) -> CallExample | None:
         if wanted:
             kind: Kind = "either" if printed or pattern in (_PRINTS, _COMMENT) else "value"
             formula = connected[0].strip(" \t`") == "="
-            stress = "should" if assertion else "==" if pattern is _EQUALS else _stress(before, connected[0])
+            stress = "should" if assertion else _stress(before, connected[0]) or ("==" if pattern is _EQUALS else "")
             # Its value may stand on more lines than one.
             return CallExample(kind, source, repr(wanted[0]), (start, wanted[1]), formula, stress)
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from haluagent.text.code_blocks import CodeBlock
 from haluagent.text.code_classifier import parse
 from haluagent.tools.code_interpreter.changes import Change
-from haluagent.tools.code_interpreter.examples import CallExample, called, calls
+from haluagent.tools.code_interpreter.examples import CallExample, called, calls, is_led
 from haluagent.tools.code_interpreter.output import VARIES, StatedOutput, stated_outputs
 from haluagent.tools.code_interpreter.parts import CodeLine, CodePart, Function, is_stub
 from haluagent.tools.code_interpreter.program import Program, tested, whole
@@ -107,10 +107,12 @@ def make_plan(
     examples, renamed = _given_examples(question, code, given)
     aliases = [*code.aliases, *([f"{renamed[0]} = {renamed[1]}"] if renamed else [])]
     apart_from = {(example.source, example.wanted) for example in examples}
-    steps, told = _read(response, _told(response, blocks, parts), code.names, code.known, apart_from)
+    prose = _told(response, blocks, parts)
+    steps, told = _read(response, prose, code.names, code.known, apart_from)
     told = _agreeing([one for one in told if _is_about(one, parts, rivals) and _fits(one, code.functions)])
     steps = [one for one in steps if _is_about(one, parts, rivals) and _fits(one, code.functions)]
-    own = [replace(one, decides=one.alone and not code.varies) for one in [*steps, *told]]
+    told = [replace(one, decides=one.alone and not is_led(prose, one.span[0])) for one in told]
+    own = [replace(one, decides=one.decides and not code.varies) for one in [*steps, *told]]
     test_parts = [tests for part in given if (tests := tests_alone(part))]
     program = [*parts, *test_parts]
     return Plan(
@@ -170,7 +172,8 @@ def _given_examples(
     there = {name for part in given for name, node in part.functions.items() if not is_stub(node)}
     # Where there is code to mend, an example may tell what it does now.
     mending = bool(_MENDING.search(question) or there & {*code.names, *(renamed or ())})
-    examples = [*steps, *_wanted(_agreeing(told), mending, code.varies)]
+    uncertain = code.varies or bool(re.search(r"[?？]", question))
+    examples = [*steps, *_wanted(_agreeing(told), mending, uncertain)]
     if not code.reads:
         pairs = [*samples(question), *given_values(question)]
         found = _from_samples(pairs, code.functions, code.methods, question)
@@ -178,10 +181,10 @@ def _given_examples(
     return examples, renamed
 
 
-def _wanted(examples: Sequence[CallExample], mending: bool, varies: bool) -> list[CallExample]:
+def _wanted(examples: Sequence[CallExample], mending: bool, uncertain: bool) -> list[CallExample]:
     """Return the examples in the prose of a question that say what it wants."""
     return [
-        replace(one, decides=not mending and (one.stress == "should" or (one.alone and not varies)))
+        replace(one, decides=not mending and (one.stress == "should" or (one.alone and not uncertain)))
         for one in examples
         if one.stress or (one.alone and not mending)
     ]
