@@ -76,6 +76,9 @@ def test_an_example_that_is_read(text: str) -> None:
         "f(1) returns 3 but should return 2",
         "f(1) 返回 3 而不是 2",
         "why does f(1) return 3?",
+        "does f(1) return 3?",
+        "f(1) prints 3, 2, 1",
+        "f(1) 输出 3 和 2",
         "f(1) costs 1,000",
         "f(1) is 1,000",
         "f(1) is 50%",
@@ -95,6 +98,41 @@ def test_an_example_that_is_read(text: str) -> None:
 )
 def test_what_cannot_be_read_is_left_out(text: str) -> None:
     assert calls(text, ["f"], ["g"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("For example, f(1) is 2.", [True]),
+        ("So `f(1)` gives `2`, and `f(2)` gives `3`. In Lua it differs.", [True, True]),
+        ("In Lua, f(1) is 2. Calling f(2) gives 3.", [False, True]),
+        ("f(1) is 2, said the old manual.", [False]),
+        ("assert f(1) == 2\n- f(2) -> [1,\n  2]", [True, True]),
+        ("调用f(1)的结果是2。在Lua里f(2)返回3。", [True, False]),
+    ],
+)
+def test_whether_a_sentence_says_nothing_else(text: str, alone: list[bool]) -> None:
+    assert [one.alone for one in calls(text, ["f"])] == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "stress"),
+    [
+        ("f(1) should return 2", "should"),
+        ("f(1) 的结果应为 2", "should"),
+        ("assert f(1) == 2", "should"),
+        ("an f with, for example, f(1) is 2", "should"),
+        ("f(1) == 2", "=="),
+        ("f(1) will return 2", ""),
+        ("f(1) -> 2", ""),
+    ],
+)
+def test_how_an_example_is_put(text: str, stress: str) -> None:
+    assert [one.stress for one in calls(text, ["f"])] == [stress]
+
+
+def test_every_value_that_is_told_of_a_call_is_read() -> None:
+    assert [one.wanted for one in calls("f(1) is 2; f(1) is 3; f(1) is 2", ["f"])] == ["2", "3"]
 
 
 def test_formulas_of_different_kinds_are_a_definition() -> None:

@@ -194,6 +194,29 @@ def test_tests_that_notice_no_change_support_nothing(interpret, outcome: str) ->
     assert ways == ["", "other", "longer", "effects"]
 
 
+def test_an_example_that_decides_nothing_is_left_out_where_it_fails(interpret) -> None:
+    response = f"```python\n{ADD}\n```\nFor example, add(1, 2) returns 3.\nIn Lua, add('1', 2) returns 3."
+    lua = "_haluagent.value(add('1', 2), 3)"
+    script = Script(lambda code: failed("TypeError: x", lua, code) if lua in code else finished(code, 1))
+    result = interpret(script, response)
+    assert (result.label, len(script.programs)) == ("supported", 3)
+    assert "add(1, 2)" in script.programs[2] and lua not in script.programs[2]
+
+
+def test_only_what_was_asked_for_is_changed(interpret) -> None:
+    changed = []
+
+    def answer(code: str) -> Execution:
+        changed.append(re.findall(r"@_haluagent.changed\ndef (\w+)", code))
+        return finished(code, 1)
+
+    helper = "def near(a, b):\n    return abs(a - b) < 1"
+    response = f"{ADD}\n\n{helper}\n\nassert near(add(1, 2), 3)"
+    interpret(Script(answer, blind=True), response, question="Write add.")
+    interpret(Script(answer, blind=True), response)
+    assert changed == [[], *[["add"]] * 3, [], *[["add", "near"]] * 3]
+
+
 def test_a_failure_of_the_sandbox_is_none_of_the_code(interpret) -> None:
     def broken(code: str) -> Execution:
         raise SandboxError("the disk is full")

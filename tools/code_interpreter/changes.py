@@ -2,7 +2,8 @@
 assigns. A test that passes whatever the code returns supports nothing."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from haluagent.tools.code_interpreter.parts import CodePart, Function
 from haluagent.tools.code_interpreter.tests import counted, test_cases
@@ -22,28 +23,41 @@ _KEPT = {
     "__class_getitem__",
 }
 
+
+@dataclass(frozen=True)
+class Change:
+    """How results are changed, and of which functions and classes: those `asked` for, or all where none of them is
+    there. A helper of a test is not what it tests."""
+
+    way: str
+    asked: frozenset[str] = frozenset()
+
+
 Insertion = tuple[int, int, str]  # line from 1, column in bytes of UTF-8, the text to put there
 
 
-def insertions(part: CodePart, program: Sequence[CodePart]) -> list[Insertion]:
-    """Return what is put into a part so that its results change, as `_haluagent.way` says."""
+def insertions(part: CodePart, program: Sequence[CodePart], asked: Collection[str]) -> list[Insertion]:
+    """Return what is put into a part so that its results change, as `_haluagent.way` says: the results of
+    what is `asked` for, or of everything."""
     if part.block is None:
         return []
     if not any(True for other in program if other.block for _ in _results(other, program)):
         return [one for node in part.tree.body for one in _around(node, "anew")]
-    return [one for node in _results(part, program) for one in _of(node, part)]
+    everything = not any(name in asked for other in program if other.block for name, _ in _results(other, program))
+    return [one for name, node in _results(part, program) if everything or name in asked for one in _of(node, part)]
 
 
-def _results(part: CodePart, program: Sequence[CodePart]) -> Iterator[Function | ast.Assign]:
-    """Yield the functions, methods and named lambdas of a part that are no tests and do not run any."""
+def _results(part: CodePart, program: Sequence[CodePart]) -> Iterator[tuple[str, Function | ast.Assign]]:
+    """Yield the functions, methods and named lambdas of a part that are no tests and do not run any, each with its name;
+    a method has that of its class."""
     cases, tests = test_cases(program), _testing(program)
     for node in part.tree.body:
         if isinstance(node, Function) and node.name not in tests:
-            yield node
+            yield node.name, node
         elif isinstance(node, ast.ClassDef) and node.name not in cases:
-            yield from (one for one in node.body if isinstance(one, Function) and one.name not in _KEPT)
+            yield from ((node.name, one) for one in node.body if isinstance(one, Function) and one.name not in _KEPT)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-            yield node
+            yield from ((target.id, node) for target in node.targets if isinstance(target, ast.Name))
 
 
 def _testing(program: Sequence[CodePart]) -> set[str]:

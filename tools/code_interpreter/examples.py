@@ -3,12 +3,13 @@
 import ast
 import builtins
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
 from haluagent.text.code_classifier import parse
+from haluagent.text.segment import split
 from haluagent.types import Span
 
 MAX_EXAMPLES = 100
@@ -17,6 +18,7 @@ MAX_CALL = 1000  # characters of one, or of a value
 MAX_NAMES = 20  # names of functions that are looked for where the right one is not known
 
 Kind = Literal["run", "assert", "value", "shown", "printed", "either", "raises"]
+Stress = Literal["", "==", "should"]
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,18 @@ class CallExample:
     """`source` is an expression, and `wanted` what is said of it: the value it has (`value`; `either`: or prints), the way
     it is shown (`shown`), what it prints (`printed`), or the exception that it raises (`raises`). Or it is a statement:
     an `assert`, or a step towards the next examples that says nothing (`run`). `span` is its place in the text it was
-    read from."""
+    read from, and `alone` whether its sentence says nothing else: the rest of one may say that it is not so, or where.
+    `stress` is how it is put: as a comparison (`==`), or as what ought to be or is called an example (`should`). Where it
+    does not hold, that is a fault only if it `decides`."""
 
     kind: Kind
     source: str
     wanted: str
     span: Span
     formula: bool = False  # written with a single =, as what defines a function in mathematics is
+    stress: Stress = ""
+    alone: bool = True
+    decides: bool = True
 
     @property
     def line(self) -> str:
@@ -52,7 +59,7 @@ _S = r"[ \t]{0,3}"
 _EQUALS = re.compile(rf"{_S}={{2,3}}(?!>){_S}")
 _ARROW = re.compile(rf"{_S}`?{_S}(?:#{_S})?(?:-{{1,4}}>|={{1,4}}>|[➞→⇒⟶➜↦⟹]){_S}(?:returns?\b|返回)?{_S}`?")
 _SAYS = re.compile(
-    rf"{_S}`?{_S}[,，]?{_S}(?:#{_S})?(?:it |you )?(?P<sure>should|must|will|would|expected to|应该?|应当|必须)?{_S}[会将]?{_S}"
+    rf"{_S}`?{_S}[,，]?{_S}(?:#{_S})?(?:it |you )?(?:should|must|will|would|expected to|应该?|应当|必须)?{_S}[会将]?{_S}"
     rf"(?:(?:the )?(?:result|value|answer){_S}(?:is|=|should be)"
     rf"|(?:returns?|gives?|yields?|produces?|computes?)(?: the (?:value|result|number))?|be|get|evaluates? to|results? in"
     rf"|equals?|is equal to|is|="
@@ -60,7 +67,7 @@ _SAYS = re.compile(
     re.I,
 )
 _PRINTS = re.compile(
-    rf"{_S}`?{_S}[,，]?{_S}(?:#{_S})?(?P<sure>should|must|will|应该?|应当)?{_S}[会将]?{_S}"
+    rf"{_S}`?{_S}[,，]?{_S}(?:#{_S})?(?:should|must|will|应该?|应当)?{_S}[会将]?{_S}"
     rf"(?:prints?|outputs?|输出|打印)(?:出|结果)?[为是]?{_S}[:：]?{_S}`?",
     re.I,
 )
@@ -74,33 +81,66 @@ _RAISES = re.compile(
     rf"(?:raises?|throws?|抛出|引发)(?: an?| the)?{_S}`?(?P<name>[A-Z]\w*(?:Error|Exception|Iteration|Exit))\b",
     re.I,
 )
-_DOUBT = re.compile(
-    r"\b(?:instead|but|rather than|wrong(?:ly)?|incorrect(?:ly)?|actually|currently|bug|fails?|why)\b"
-    r"|错误|而不是|却|但|实际|目前|为什么|为何",
+_OUGHT = re.compile(r"\b(?:should|must|expected)\b|应|必须|期望", re.I)
+_GIVEN_AS = re.compile(
+    r"(?:\bfor (?:example|instance)|\be\.g\.|\bs(?:o|uch) that|例如|比如|譬如|使得)[\s,，:：`]*$", re.I
+)
+_MASK = "ǁ"  # a letter that stands for an example: without letters there is no sentence
+_LINKING = re.compile(
+    r"\b(?:for (?:example|instance)|examples?(?: \d+)?|e\.g|some|are|usage|tests?"
+    r"|so|thus|then|and|while|calling|the call|if you call|here|assert|print)\b"
+    r"|例如|比如|譬如|示例|调用|因此|所以|那么|并且|而|和|则|[\W_ǁ]",
     re.I,
 )
 _PLAIN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])|(?:True|False|None)\b|set\(\)")
 _BEHIND_CODE = re.compile(r"[ \t]*(?:$|\"\"\"|'''|[`#,;)\]。，；）]|\.(?!\w)|and\b(?=.*\())")
 _BEHIND_PROSE = re.compile(
-    rf"{_S}`?[ \t]*(?:$|\"\"\"|'''|[#,;:!?()。，；：、！？（）]|\.(?!\w)|(?:because|since|as|and(?=.*\()|which)\b"
-    r"|因为|由于|和|以及|而)",
+    rf"(?!{_S}`?{_S}[,，、]{_S}`?[-+\d\"'\[{{(])"  # one of several values
+    rf"{_S}`?[ \t]*(?:$|\"\"\"|'''|[#,;:!()。，；：、！（）]|\.(?!\w)|(?:because|since|as|and(?=.*\()|which)\b"
+    r"|因为|由于|(?:和|以及|而)(?=.*\())",
     re.I,
 )
 _OPERATOR_BEFORE = re.compile(r"(?:[-+*/%<=!&|^~@\[]|\b(?:not|in|is|or|lambda|def|class|await))[ \t]*$")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+$")
 
 
 def calls(text: str, names: Collection[str], known: Collection[str] = ()) -> list[CallExample]:
     """Return what a text says of calls of the functions in `names`, whose arguments use no other names than those,
     `known` ones and built-in ones. Expected values are Python literals."""
-    found: dict[str, CallExample] = {}
+    found: dict[tuple[str, str], CallExample] = {}
     if names:
         every = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-        for match in islice(re.finditer(rf"(?<![\w.])(?:{every})\(", text), MAX_CALLS):
+        for match in islice(re.finditer(rf"(?<![A-Za-z0-9_.])(?:{every})\(", text), MAX_CALLS):
             example = _at(text, match.start(), {*names, *known}) or _assertion(text, match.start(), {*names, *known})
             if example and len(found) < MAX_EXAMPLES:
-                found.setdefault(example.source, example)
-    return _of_one_kind(list(found.values()))
+                found.setdefault((example.source, example.wanted), example)
+    return _of_one_kind(_alone(text, list(found.values())))
+
+
+def _alone(text: str, examples: Sequence[CallExample]) -> list[CallExample]:
+    """Say of each example whether its sentence only gives examples, with words that link them: For example, f(1) is
+    2."""
+    masked = text
+    for example in examples:
+        start, end = example.span
+        masked = f"{masked[:start]}{_MASK * (end - start)}{masked[end:]}"
+    others: list[Span] = []
+    starts = {masked.rfind("\n", 0, example.span[0]) + 1 for example in examples}
+    for start in starts:
+        for sentence in split(masked[start:].partition("\n")[0]):
+            if _LINKING.sub("", sentence.text):
+                others.append((start + sentence.span[0], start + sentence.span[1]))
+    return [replace(one, alone=not any(start <= one.span[0] < end for start, end in others)) for one in examples]
+
+
+def is_led(text: str, start: int) -> bool:
+    """Return whether a line above leads to the example at `start` with words of its own: In Lua:"""
+    lines = text[:start].split("\n")[:-1]
+    while lines and (not lines[-1] or _ITEM.match(lines[-1])):
+        lines.pop()
+    lead = split(lines[-1]) if lines and lines[-1].rstrip().endswith((":", "：")) else ()
+    return bool(lead and _LINKING.sub("", lead[-1].text))
 
 
 def _of_one_kind(examples: list[CallExample]) -> list[CallExample]:
@@ -123,7 +163,9 @@ def _assertion(text: str, at: int, known: Collection[str]) -> CallExample | None
         return None
     if len(body) != 1 or not isinstance(body[0], ast.Assert) or unknown_names(body[0], known):
         return None
-    return CallExample("assert", ast.unparse(body[0]), "", (start + found.start(), start + found.end()))
+    return CallExample(
+        "assert", ast.unparse(body[0]), "", (start + found.start(), start + found.end()), stress="should"
+    )
 
 
 def called(text: str) -> list[tuple[str, ast.Call]]:
@@ -157,24 +199,27 @@ def _at(text: str, start: int, known: Collection[str]) -> CallExample | None:
     rest = _line(text, end)
     line_end = end + len(rest)
     if raised := _RAISES.match(text, end, line_end):
-        return CallExample("raises", source, raised["name"], (start, raised.end()))
+        return CallExample("raises", source, raised["name"], (start, raised.end()), stress=_stress(before, raised[0]))
     if assertion and re.match(r"[ \t]*\)?[ \t]*(?:$|[,#])", rest):
-        return CallExample("value", f"bool({source})", str(not assertion[1]), (start, end))
+        return CallExample("value", f"bool({source})", str(not assertion[1]), (start, end), stress="should")
     if assertion and assertion[1]:
         return None
-    # Its value may stand on more lines than one.
-    doubtful = bool(_DOUBT.search(before) or _DOUBT.search(rest))
     for pattern in (_EQUALS, _ARROW, _PRINTS, _SAYS, _COMMENT):
         connected = pattern.match(text, end, line_end)
         if connected is None:
             continue
-        sure = pattern is _EQUALS or connected.groupdict().get("sure")
         wanted = literal_at(text, connected.end(), _BEHIND_CODE if pattern is _EQUALS else _BEHIND_PROSE)
-        if wanted and (sure or not doubtful):
-            either = printed or pattern in (_PRINTS, _COMMENT)
+        if wanted:
+            kind: Kind = "either" if printed or pattern in (_PRINTS, _COMMENT) else "value"
             formula = connected[0].strip(" \t`") == "="
-            return CallExample("either" if either else "value", source, repr(wanted[0]), (start, wanted[1]), formula)
+            stress = "should" if assertion else _stress(before, connected[0]) or ("==" if pattern is _EQUALS else "")
+            # Its value may stand on more lines than one.
+            return CallExample(kind, source, repr(wanted[0]), (start, wanted[1]), formula, stress)
     return None
+
+
+def _stress(before: str, connected: str) -> Stress:
+    return "should" if _OUGHT.search(connected) or _GIVEN_AS.search(before) else ""
 
 
 def literal_at(text: str, start: int, behind: re.Pattern[str] = _BEHIND_PROSE) -> tuple[object, int] | None:

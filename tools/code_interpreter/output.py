@@ -30,11 +30,12 @@ _UNCERTAIN = re.compile(
     r"\b(?:might|may|similar|something like|approximately|about|if|when|for|input|e\.g)\b|≈",
     re.I,
 )
-_VARIES = re.compile(
+VARIES = re.compile(
     r"\b(?:random|time|datetime|date|uuid|secrets|getpid|perf_counter|timeit|platform|version|threading|asyncio|multiprocessing|"
     r"getcwd|listdir|environ|id\(|hash\(|input\()"
 )
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_GAP = re.compile(r"\.\.\.|…|<[^<>\n]+>")  # what is shown for something else
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class StatedOutput:
 
 def stated_outputs(response: str, blocks: Sequence[CodeBlock], program: Sequence[CodePart]) -> list[StatedOutput]:
     """Return what comments on `print` calls, the block after the code, or the sentence after it say of the output."""
-    varies = any(_VARIES.search(part.code) for part in program)
+    varies = any(VARIES.search(part.code) for part in program)
     found: list[StatedOutput] = []
     for part in program:
         if part.block is None or not part.used & {"print", "stdout"}:
@@ -106,7 +107,7 @@ def _after(response: str, blocks: Sequence[CodeBlock], part: CodePart) -> Stated
     following = next((block for block in blocks if block.span[0] >= end), None)
     gap = response[end : following.span[0] if following else None]
     if following and is_output(following, gap):
-        return StatedOutput(following.code, following.span, part, None, "..." not in following.code)
+        return StatedOutput(following.code, following.span, part, None, True)
     gap = gap[: 2 * MAX_GAP]
     if labelled := _LABELLED.search(gap):
         start = end + labelled.start("text")
@@ -115,9 +116,11 @@ def _after(response: str, blocks: Sequence[CodeBlock], part: CodePart) -> Stated
         decides = literal is not None and not _UNCERTAIN.search(labelled[0])
         return StatedOutput(text, (start, start + len(labelled["text"])), part, None, decides) if text else None
     for told in _TOLD.finditer(gap):
-        line = gap[gap.rfind("\n", 0, told.start()) + 1 :].partition("\n")[0]
+        line_start = gap.rfind("\n", 0, told.start()) + 1
+        line = gap[line_start:].partition("\n")[0]
+        of_call = re.search(r"\w\(", line[: told.start() - line_start])
         literal = literal_at(gap, told.end())
-        if literal and not _UNCERTAIN.search(line):
+        if literal and not of_call and not _UNCERTAIN.search(line):
             return StatedOutput(gap[told.end() : literal[1]], (end + told.start(), end + literal[1]), part, None, True)
     return None
 
@@ -146,7 +149,9 @@ def agrees(stated: StatedOutput, output: str) -> bool | None:
         return True
     if stated.statement is None and len(wanted) == 1 and any(_same(wanted[0], line) for line in real):
         return True
-    if not stated.decides or "..." in stated.text:
+    if not stated.decides or _GAP.search(stated.text):
+        return None
+    if stated.statement is None and not output.strip():  # of a call that is not there
         return None
     if stated.statement is not None and not _is_literal(wanted[0]):
         # Words beside the value: `# 5 (the sum)`

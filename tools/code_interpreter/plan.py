@@ -3,12 +3,13 @@
 import ast
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from haluagent.text.code_blocks import CodeBlock
 from haluagent.text.code_classifier import parse
-from haluagent.tools.code_interpreter.examples import CallExample, called, calls
-from haluagent.tools.code_interpreter.output import StatedOutput, stated_outputs
+from haluagent.tools.code_interpreter.changes import Change
+from haluagent.tools.code_interpreter.examples import CallExample, called, calls, is_led
+from haluagent.tools.code_interpreter.output import VARIES, StatedOutput, stated_outputs
 from haluagent.tools.code_interpreter.parts import CodeLine, CodePart, Function, is_stub
 from haluagent.tools.code_interpreter.program import Program, tested, whole
 from haluagent.tools.code_interpreter.samples import InputSample, as_example, given_values, samples
@@ -17,6 +18,12 @@ from haluagent.tools.code_interpreter.tests import counted, is_test_function, ta
 
 _READS_INPUT = re.compile(r"\binput\(|\bsys\.stdin\b")
 _READS_OTHERWISE = re.compile(r"\bopen\(0|/dev/stdin|\bos\.read\(|\bfileinput\b")  # cannot be given anything
+
+
+_MENDING = re.compile(
+    r"\b(?:fix|correct|debug|repair|rewrite|wrong|bugs?|buggy|my)\b|我的|修|改正|改错|调试|重写|错误", re.I
+)
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass
@@ -33,8 +40,13 @@ class Tests:
             self.lines.append(CodeLine(text, example.span if in_response and example else None))
             self.examples.append(example)
 
-    def program(self, parts: Sequence[CodePart], way: str = "") -> Program:
-        return tested([*parts, *self.parts], self.lines, way)
+    def program(self, parts: Sequence[CodePart], change: Change | None = None) -> Program:
+        return tested([*parts, *self.parts], self.lines, change)
+
+    def deciding(self) -> "Tests":
+        """Return the tests without the examples that can only speak for the code."""
+        kept = [index for index, one in enumerate(self.examples) if one is None or one.decides]
+        return Tests(self.parts, [self.lines[index] for index in kept], [self.examples[index] for index in kept])
 
     def example(self, program: Program, number: int | None) -> CallExample | None:
         """Return the example that a line of `program` is from. Behind the tests there is one more line."""
@@ -46,7 +58,8 @@ class Tests:
 class Plan:
     """One version of the code, `parts`, and its tests. `asserts` are those that the code runs by itself, `own` the tests
     of the response that it does not, `given` those of the question, `samples` the question's inputs for a program that
-    reads. `renamed` is the name of a function in the question and in the response."""
+    reads. `renamed` is the name of a function in the question and in the response, and `asked` are the words of the
+    question that may be names."""
 
     parts: list[CodePart]
     stated: list[StatedOutput]
@@ -55,16 +68,21 @@ class Plan:
     given: Tests
     samples: list[InputSample]
     renamed: tuple[str, str] | None
+    asked: frozenset[str]
 
     @property
     def has_tests(self) -> bool:
         return bool(self.own.lines or self.given.lines or self.samples or self.asserts or self.stated)
 
-    def program(self, without: Sequence[ast.stmt] = (), way: str = "") -> Program:
+    def program(self, without: Sequence[ast.stmt] = (), change: Change | None = None) -> Program:
         """Return the code as it stands, with marks around each output that the response states."""
         statements = [one.statement for one in self.stated if one.statement is not None]
         return whole(
-            self.parts, statements, [one.part for one in self.stated if one.statement is None], without=without, way=way
+            self.parts,
+            statements,
+            [one.part for one in self.stated if one.statement is None],
+            without=without,
+            change=change,
         )
 
     def place(self, stated: StatedOutput) -> int:
@@ -86,11 +104,15 @@ def make_plan(
     """Find everything that tests a program, without running it. `rivals` are the parts of the response of which there
     are several versions, `given` is the code of the question."""
     code = _Code.of(parts)
-    examples, renamed = _given_examples(question, code)
+    examples, renamed = _given_examples(question, code, given)
     aliases = [*code.aliases, *([f"{renamed[0]} = {renamed[1]}"] if renamed else [])]
     apart_from = {(example.source, example.wanted) for example in examples}
-    own = _read(response, _told(response, blocks, parts), code.names, code.known, apart_from)
-    own = [one for one in own if _is_about(one, parts, rivals) and _fits(one, code.functions)]
+    prose = _told(response, blocks, parts)
+    steps, told = _read(response, prose, code.names, code.known, apart_from)
+    told = _agreeing([one for one in told if _is_about(one, parts, rivals) and _fits(one, code.functions)])
+    steps = [one for one in steps if _is_about(one, parts, rivals) and _fits(one, code.functions)]
+    told = [replace(one, decides=one.alone and not is_led(prose, one.span[0])) for one in told]
+    own = [replace(one, decides=one.decides and not code.varies) for one in [*steps, *told]]
     test_parts = [tests for part in given if (tests := tests_alone(part))]
     program = [*parts, *test_parts]
     return Plan(
@@ -103,6 +125,7 @@ def make_plan(
         ),
         samples=samples(question) if code.reads and not _READS_OTHERWISE.search(code.text) else [],
         renamed=renamed,
+        asked=frozenset(_WORD.findall(question)),
     )
 
 
@@ -133,17 +156,44 @@ class _Code:
     def reads(self) -> bool:
         return bool(_READS_INPUT.search(self.text))
 
+    @property
+    def varies(self) -> bool:
+        return bool(VARIES.search(self.text))
 
-def _given_examples(question: str, code: _Code) -> tuple[list[CallExample], tuple[str, str] | None]:
+
+def _given_examples(
+    question: str, code: _Code, given: Sequence[CodePart]
+) -> tuple[list[CallExample], tuple[str, str] | None]:
     """Return the examples of the question, and the name of the function there and here, where it has another one."""
     renamed = None
-    examples = _read(question, question, code.names, code.known)
-    if not examples and (renamed := _renamed(question, code.functions | code.methods, code.known)):
-        examples = _read(question, question, [renamed[0]], code.known)
+    steps, told = _read(question, question, code.names, code.known)
+    if not steps and not told and (renamed := _renamed(question, code.functions | code.methods, code.known)):
+        steps, told = _read(question, question, [renamed[0]], code.known)
+    there = {name for part in given for name, node in part.functions.items() if not is_stub(node)}
+    # Where there is code to mend, an example may tell what it does now.
+    mending = bool(_MENDING.search(question) or there & {*code.names, *(renamed or ())})
+    uncertain = code.varies or bool(re.search(r"[?？]", question))
+    examples = [*steps, *_wanted(_agreeing(told), mending, uncertain)]
     if not code.reads:
         pairs = [*samples(question), *given_values(question)]
-        examples += _from_samples(pairs, code.functions, code.methods, question)
+        found = _from_samples(pairs, code.functions, code.methods, question)
+        examples += [replace(one, decides=not mending) for one in found]
     return examples, renamed
+
+
+def _wanted(examples: Sequence[CallExample], mending: bool, uncertain: bool) -> list[CallExample]:
+    """Return the examples in the prose of a question that say what it wants."""
+    return [
+        replace(one, decides=not mending and (one.stress == "should" or (one.alone and not uncertain)))
+        for one in examples
+        if one.stress or (one.alone and not mending)
+    ]
+
+
+def _agreeing(examples: Sequence[CallExample]) -> list[CallExample]:
+    """Leave out calls of which different things are said: then and now, here and there."""
+    said = [(one.source, one.wanted) for one in examples]
+    return [one for one in examples if all(source != one.source or wanted == one.wanted for source, wanted in said)]
 
 
 def _tests(
@@ -164,14 +214,14 @@ def _tests(
 
 def _read(
     text: str, told: str, names: Sequence[str], known: Collection[str], apart_from: Collection[tuple[str, str]] = ()
-) -> list[CallExample]:
+) -> tuple[list[CallExample], list[CallExample]]:
     """Return the examples of a text: its transcripts, whose steps belong together, and those in the part of it that is
     `told`. What is said of expressions `apart_from` is left out."""
     steps = sessions(text, names, known)
     if all((step.source, step.wanted) in apart_from for step in steps if step.kind != "run"):
         steps = []
     seen = {*apart_from, *((step.source, step.wanted) for step in steps)}
-    return [*steps, *(example for example in calls(told, names, known) if (example.source, example.wanted) not in seen)]
+    return steps, [one for one in calls(told, names, known) if (one.source, one.wanted) not in seen]
 
 
 def _is_about(example: CallExample, parts: Sequence[CodePart], rivals: Sequence[CodePart]) -> bool:

@@ -99,10 +99,16 @@ def give(text: str) -> None:
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, float) or isinstance(other, float):
         numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
-        return numbers and math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+        return numbers and (math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9) or _rounds_to(one, other))
     if isinstance(one, (list, tuple)) and type(one) is type(other):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(one == other)
+
+
+def _rounds_to(value: float, rounded: float) -> bool:
+    """Return whether a number is another one when it has only as many decimals as that; 2.0 is no rounded number."""
+    decimals = repr(rounded).partition(".")[2]
+    return decimals.isdecimal() and decimals != "0" and round(value, len(decimals)) == rounded
 
 
 def _short(value: Any) -> str:

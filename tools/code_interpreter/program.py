@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TypeGuard
 
-from haluagent.tools.code_interpreter.changes import Insertion, insertions
+from haluagent.tools.code_interpreter.changes import Change, Insertion, insertions
 from haluagent.tools.code_interpreter.parts import CodeLine, CodePart, Function, outside_functions
 from haluagent.tools.code_interpreter.tests import counted
 from haluagent.types import Span
@@ -59,15 +59,15 @@ def whole(
     marked_parts: Sequence[CodePart] = (),
     stdin: str | None = None,
     without: Sequence[ast.stmt] = (),
-    way: str = "",
+    change: Change | None = None,
 ) -> Program:
     """Return the program as it stands but for the statements `without`, with its tests counted. What the n-th of
     `marked` writes is at place n (from 1), what a part of `marked_parts` writes at the places after those. With a
-    `way`, what its functions return is changed."""
+    `change`, what its functions return is changed."""
     last = _exit(program)
     body = [CodeLine(f"_haluagent.give({stdin!r})")] if stdin is not None else []
     for part in program:
-        edits = _edits(part, program, way)
+        edits = _edits(part, program, change, without)
         inside = {id(node) for node in ast.walk(part.tree)}
         for place, node in enumerate(marked, 1):
             if id(node) in inside:
@@ -80,23 +80,26 @@ def whole(
             if other is part:
                 lines = [_mark(place), *lines, _mark(place)]
         body += lines
-    return _make(body if last is not None else [*body, _mark(END)], program, way)
+    return _make(body if last is not None else [*body, _mark(END)], program, change)
 
 
-def tested(program: Sequence[CodePart], tests: Sequence[CodeLine], way: str = "") -> Program:
-    """Return the definitions of a program, followed by tests of their own. With a `way`, what its functions return is
+def tested(program: Sequence[CodePart], tests: Sequence[CodeLine], change: Change | None = None) -> Program:
+    """Return the definitions of a program, followed by tests of their own. With a `change`, what its functions return is
     changed."""
     kept: list[CodeLine] = []
     for part in program:
         numbers = {number for node in part.tree.body if _defines(node) for number in _numbers(node)}
-        kept += [line for number, line in enumerate(_edited(part, _edits(part, program, way)), 1) if number in numbers]
-    return _make([*kept, *tests, _mark(END)], program, way)
+        kept += [
+            line for number, line in enumerate(_edited(part, _edits(part, program, change)), 1) if number in numbers
+        ]
+    return _make([*kept, *tests, _mark(END)], program, change)
 
 
-def _make(body: Sequence[CodeLine], program: Sequence[CodePart], way: str) -> Program:
+def _make(body: Sequence[CodeLine], program: Sequence[CodePart], change: Change | None) -> Program:
     names = {alias.name for part in program for node in part.tree.body if _is_future(node) for alias in node.names}
     nonce = hashlib.sha256("\n".join(line.text for line in body).encode("utf-8")).hexdigest()[:16]
     future = f"from __future__ import {', '.join(sorted(names))}; " if names else ""
+    way = change.way if change else ""
     return Program(
         (CodeLine(f"{future}{_prelude()}; _haluagent.nonce = {nonce!r}; _haluagent.way = {way!r}"), *body), nonce
     )
@@ -127,10 +130,12 @@ def _numbers(node: ast.stmt) -> range:
     return range(first, _end(node)[0] + 1)
 
 
-def _edits(part: CodePart, program: Sequence[CodePart], way: str) -> list[Insertion]:
-    """Return what counts the tests of a part and, with a `way`, what changes its results."""
-    counters = [(*_end(node), "; _haluagent.ran()") for node in counted(part, program)]
-    return [*(insertions(part, program) if way else ()), *counters]
+def _edits(
+    part: CodePart, program: Sequence[CodePart], change: Change | None, without: Sequence[ast.stmt] = ()
+) -> list[Insertion]:
+    """Return what counts the tests of a part and, with a `change`, what changes its results."""
+    counters = [(*_end(node), "; _haluagent.ran()") for node in counted(part, program) if node not in without]
+    return [*(insertions(part, program, change.asked) if change else ()), *counters]
 
 
 def _edited(part: CodePart, edits: Iterable[Insertion], without: Sequence[ast.stmt] = ()) -> list[CodeLine]:

@@ -48,7 +48,7 @@ def report(context: ToolContext, plan: Plan, results: Sequence[Result]) -> CodeR
     others = all(one.finding.cause == "ok" for one in results if one is not failed)
     if (total and failed is None) or (apart and lacking and others):
         text = message("code.passed", context.language, tests=_counts(context, results)) + _renamed(context, plan)
-        return CodeReport("supported", text, BY_QUESTION if given else BY_ITSELF, _proof(context, plan, text))
+        return CodeReport("supported", text, BY_QUESTION if given else BY_ITSELF, _proof(context, plan, results, text))
     if failed is None:
         blind = any(result.blind for result in results)
         return CodeReport("unverified", message("code.blind" if blind else "code.untested", context.language))
@@ -181,10 +181,11 @@ def _definition(plan: Plan, result: Result) -> Span | None:
     return next((part.block for part in plan.parts if part.block), None)
 
 
-def _proof(context: ToolContext, plan: Plan, text: str) -> tuple[Evidence, ...]:
+def _proof(context: ToolContext, plan: Plan, results: Sequence[Result], text: str) -> tuple[Evidence, ...]:
     """Return what passed, at the code that it passed for, with the examples of the question."""
     blocks = [part.block for part in plan.parts if part.block]
-    spans = [example.span for example in plan.given.examples if example is not None and example.kind != "run"]
+    given = [one for result in results if result.of == "given" and result.tests for one in result.tests.examples]
+    spans = [example.span for example in given if example is not None and example.kind != "run"]
     found = [Evidence(source="code_interpreter", text=text, span=blocks[0] if blocks else None)]
     found += [
         Evidence(source="question", text=context.question[slice(*span)], span=span) for span in spans[:MAX_EVIDENCE]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from haluagent.protocols import Sandbox, ToolContext
-from haluagent.tools.code_interpreter.changes import WAYS
+from haluagent.tools.code_interpreter.changes import WAYS, Change
 from haluagent.tools.code_interpreter.examples import CallExample
 from haluagent.tools.code_interpreter.output import MAX_GAP, agrees
 from haluagent.tools.code_interpreter.parts import CodePart
@@ -33,8 +33,9 @@ _SAID_TO_FAIL = re.compile(r"#.*(?:\braises?\b|\berror\b|\bexception\b|\bfails?\
 class Result:
     """The result of one run: of the program as it stands, of the response's `own` tests, of those `given` in the
     question, of one of its `sample` inputs, or of an output that is `stated`. `wanted` and `real` are outputs that
-    differ. `shown` are exceptions that the program shows on purpose, and `blind` is how many of its tests would pass
-    whatever the code returned: those are not among the `passed`."""
+    differ. `tests` are those that ran beside the program. `shown` are statements that raise on purpose, `raised` is how
+    many of them show an exception of the code, and `blind` how many of its tests would pass whatever the code returned:
+    those are not among the `passed`."""
 
     of: Literal["program", "own", "given", "sample", "stated"]
     finding: CodeFinding
@@ -43,7 +44,9 @@ class Result:
     given: str = ""
     wanted: str = ""
     real: str = ""
+    tests: Tests | None = None
     shown: tuple[ast.stmt, ...] = ()
+    raised: int = 0
     blind: int = 0
 
 
@@ -72,16 +75,21 @@ async def _run_all(plan: Plan, context: ToolContext, sandbox: Sandbox) -> list[R
 
 async def _run_program(plan: Plan, context: ToolContext, sandbox: Sandbox) -> list[Result]:
     shown: list[ast.stmt] = []  # statements that are there to show an exception
+    raised = 0  # those that raise what no test raises: an assertion said to fail shows nothing about the code
     while True:
         program = plan.program(shown)
         execution = await sandbox.run(program.code, seconds=SECONDS)
         finding = judge(execution, program, plan.parts, context, plan.has_tests)
-        failed = _statement(plan, program, finding.first) if finding.cause == "error" else None
+        failed = _statement(plan, program, finding.first) if finding.cause in ("error", "test") else None
         if failed is None or len(shown) >= MAX_EXPECTED or not _is_expected(*failed, finding.detail, context.response):
             break
         shown.append(failed[1])
-    passed = program.passed(execution.stdout) + len(shown)
-    return [Result("program", finding, passed, shown=tuple(shown)), *_compare_output(plan, program, execution.stdout)]
+        raised += finding.cause == "error"
+    passed = program.passed(execution.stdout) + raised
+    return [
+        Result("program", finding, passed, shown=tuple(shown), raised=raised),
+        *_compare_output(plan, program, execution.stdout),
+    ]
 
 
 def _statement(plan: Plan, program: Program, number: int | None) -> tuple[CodePart, ast.stmt] | None:
@@ -124,24 +132,25 @@ async def _run_tests(
     program = tests.program(plan.parts)
     execution = await sandbox.run(program.code, seconds=SECONDS)
     finding = judge(execution, program, plan.parts, context, tested=True)
-    return Result(of, finding, program.passed(execution.stdout), tests.example(program, finding.first))
+    if finding.cause != "ok" and (deciding := tests.deciding()) != tests:
+        return await _run_tests(plan, deciding, of, context, sandbox)
+    return Result(of, finding, program.passed(execution.stdout), tests.example(program, finding.first), tests=tests)
 
 
 async def _noticing(plan: Plan, result: Result, sandbox: Sandbox) -> Result:
     """Return a result without those of its tests that pass whatever the code returns: `assert callable(f)`, a TestCase
     without an assertion. A test has noticed where its assertion fails; another error may be anything's."""
-    blind = result.passed - len(result.shown)
+    blind = result.passed - result.raised
     if result.of not in ("program", "own", "given") or not blind:
         return result
     for way in WAYS:
-        if result.of == "program":
-            program = plan.program(result.shown, way)
-        else:
-            program = (plan.own if result.of == "own" else plan.given).program(plan.parts, way)
+        change = Change(way, plan.asked)
+        tests = result.tests
+        program = tests.program(plan.parts, change) if tests else plan.program(result.shown, change)
         execution = await sandbox.run(program.code, seconds=SECONDS_CHANGED)
         if execution.outcome == "exception" and execution.error.startswith("AssertionError"):
             return result
-    return replace(result, passed=len(result.shown), blind=blind)
+    return replace(result, passed=result.raised, blind=blind)
 
 
 async def _run_sample(plan: Plan, sample: InputSample, context: ToolContext, sandbox: Sandbox) -> Result:

@@ -1,7 +1,6 @@
 """The code interpreter: runs the Python in a response in a sandbox, with its tests and with the question's examples."""
 
 import asyncio
-import re
 
 from haluagent.errors import NoSandbox
 from haluagent.protocols import ToolContext
@@ -21,11 +20,6 @@ from haluagent.tools.code_interpreter.versions import versions
 from haluagent.types import Sentence, Span, ToolResult
 
 MAX_BLOCKS = 50
-_LINKING = re.compile(
-    r"\b(?:for (?:example|instance)|example|e\.g|so|thus|then|and|while|calling|the call|if you call|here)\b"
-    r"|例如|比如|譬如|调用|因此|所以|那么|并且|而|和|则|[\W_]",
-    re.IGNORECASE,
-)
 MAX_VERSIONS = 8
 
 __all__ = ["code_interpreter"]
@@ -57,10 +51,8 @@ def _example_sentences(context: ToolContext) -> list[Span]:
     for sentence in context.sentences:
         if not sentence.index or any(one.span[0] <= sentence.span[0] < one.span[1] for one in blocks):
             continue
-        rest = sentence.text
-        for example in reversed(calls(sentence.text, names)):
-            rest = rest[: example.span[0]] + rest[example.span[1] :]
-        if rest != sentence.text and not _LINKING.sub("", rest).strip():
+        examples = calls(sentence.text, names)
+        if examples and all(example.alone for example in examples):
             found.append(sentence.span)
     return found
 

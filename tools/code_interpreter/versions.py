@@ -11,7 +11,7 @@ from haluagent.tools.code_interpreter.parts import CodePart, is_stub
 
 _SHOWN_TO_FAIL = re.compile(
     r"会(?:报错|抛出|引发|出错)|报错的|错误(?:的|示例|写法|代码|用法|示范)|反例"
-    r"|\b(?:will|would|does|to) (?:raise|fail|throw|cause)|\b(?:raises|throws|fails|incorrect|wrong)\b",
+    r"|\b(?:will|would|does|to) (?:raise|fail|throw|cause)|\b(?:raises|throws|fails|failing|incorrect|wrong)\b",
     re.I,
 )
 _REPAIRED = re.compile(
