@@ -65,7 +65,7 @@ _SPANS = tuple(
         (r"\bquarter|季度", 190),
         (r"year|semester|spring|summer|autumn|winter|holidays?\b|christmas|easter|valentine|halloween|thanksgiving"
          r"|\b(?:first|second|third|last) \w+day\b|\b(?:end|start|beginning|middle) of|mid-"
-         r"|[今去明前后近每半]年|[一二三四五六七八九十]+(?:[年月号日]|个月)|年[初底末]|假期|节|元旦|国庆|端午|清明|五一|除夕", 400),
+         r"|[今去明前后近每半]年|[一二三四五六七八九十](?:[年月号日]|个月)|年[初底末]|假期|节|元旦|国庆|端午|清明|五一|除夕", 400),
         (r"\bexp(?:\b|ir)|valid (?:un)?til|到期|有效期", 8000),
     )
 )  # fmt: skip

@@ -53,10 +53,6 @@ _COUNTED = {
 _COUNTING = re.compile(rf"\b(?:{'|'.join(_COUNTED)})\b", re.I)
 _PARTS = {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
 _FRACTION = re.compile(rf"\b(?:(an?|one|two|three|four)[ -])?({'|'.join(_PARTS)})s?\b(?(1)|(?=\s+off?\s+\d))", re.I)
-_QUARTER_HOUR = re.compile(r"\bquarter (?:of an )?hour\b|一刻钟", re.I)
-_AND_TENTHS = re.compile(
-    r"([一二两三四五六七八九]|\d{1,3})[米块]([一二三四五六七八九\d])([一二三四五六七八九\d])?(?![\d年月日点个十百千万])"
-)
 _WHOLES = {"halves": 2, "thirds": 3, "quarters": 4, "fifths": 5}
 _MANY_PARTS = re.compile(rf"\b(?:{'|'.join(_WHOLES)})\b", re.I)
 _TIMES = {
@@ -88,7 +84,6 @@ _LONG_UNITS = (
         Fraction("25.4"),
     ),
 )
-_AND_A_HALF = re.compile(r"\b(an?|one|two|three|\d{1,2}) hours? and a half\b|([一两二三四五六\d])个半小时", re.I)
 _HAN = re.compile(HAN_NUMBER)
 _VAGUE = re.compile(
     r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple)\b|几|一些|近期|最近|附近|全家",
@@ -96,7 +91,7 @@ _VAGUE = re.compile(
 )
 # What may change an amount in a way that is not worked out.
 _IN_WORDS = re.compile(
-    r"\b(?:halve\w*|grand|gigs?|half an? \w+|quarters of|and a (?:half|quarter|third)|round(?:ed)? (?:up|down)"
+    r"\b(?:halve\w*|grand|gigs?|half an? \w+|quarters? of|quarter hour|and a (?:half|quarter|third)|round(?:ed)? (?:up|down)"
     r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:day|night|week|month|year))\b|[半斤两刻毛]",
     re.I,
 )
@@ -245,21 +240,12 @@ class GivenNumbers:
             self._add_share(1 - share)
         for count, part in _FRACTION.findall(text):
             self._add_share(Fraction(_COUNTED.get(count.lower(), 1), _PARTS[part.lower()]))
-        also.update(
-            _digit(whole) + _digit(tenth) / 10 + _digit(hundredth or "0") / 100
-            for whole, tenth, hundredth in _AND_TENTHS.findall(text)
-        )
         also.update(Fraction(_WHOLES[word.lower()]) for word in _MANY_PARTS.findall(text))
         self._shares.update(times for times, wording in _TIMES.items() if wording.search(text))
         for pattern, dimension, large, small in _LONG_UNITS:
             self._measures[dimension].update(
                 Fraction(int(one) * large + int(other) * small) for one, other in pattern.findall(text)
             )
-        for english, chinese in _AND_A_HALF.findall(text):
-            hours = Fraction(_COUNTED[english.lower()]) if english.lower() in _COUNTED else _digit(english or chinese)
-            self._measures["time"].add((hours + Fraction(1, 2)) * 3_600_000)
-        if _QUARTER_HOUR.search(text):
-            self._measures["time"].add(Fraction(15 * 60_000))
         for value in also:
             self._roles[value].add("plain")
         for match in _ONE_UNIT.finditer(text):
@@ -357,7 +343,7 @@ class GivenNumbers:
         dimension, size = unit
         if dimension in _SCALES:
             return any(
-                abs(value - made) * 50 <= max(abs(made), 30)
+                abs(value - made) * 50 <= max(abs(made), Fraction(30))
                 for one in islice(self._roles, MOST)
                 for made in _SCALES[dimension](one)
             )

@@ -92,7 +92,10 @@ class Sources:
         self._uncounted: list[str] = []  # texts whose numbers have not been needed yet
 
     def add(self, text: str, *, clock: bool = False, said: bool = False) -> None:
-        """Add a text; that of a `clock` says what day it is, and what is `said` is the user's. It is read only when needed, and to MAX_TEXT characters."""
+        """Add a text; that of a `clock` says what day it is, and what is `said` is the user's.
+
+        It is read only when needed, and to MAX_TEXT characters.
+        """
         most = min(MAX_TEXT, self._left)
         self.cut |= len(text) > most
         self._left -= min(len(text), most)
