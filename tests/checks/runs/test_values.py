@@ -390,6 +390,8 @@ def test_what_no_reading_of_the_texts_gives_is_invented(said: str, arguments: An
         ("Tail web-03", {"host": "web-03"}),
         ("A mid-20 look", {"style": "mid-20", "field_key": "maxRetriesPerHost"}),
         ("Vacation from 1 to 14 August 2026", {"start": "2026-08-01", "end": "2026-08-14"}),
+        ("Book 3-5 March 2027", {"start": "2027-03-03", "end": "2027-03-05"}),
+        ("Away June 1 to 15", {"start": "2027-06-01", "end": "2027-06-15"}),
         ("Report for September", {"month": "2026-09", "end": "2026-09-30"}),
         ("Charging stations within 5 miles", {"radius_km": 8.05}),
         ("Double the recipe: 150 g flour, 2 eggs", {"flour_g": 300, "eggs": 4}),

@@ -11,6 +11,7 @@ from string import ascii_letters, digits
 
 from haluagent.text.dates import (
     LOOSE_MONTH,
+    MONTH,
     MONTHS,
     calendar_day,
     date_places,
@@ -28,12 +29,17 @@ _MONTH_OF_YEAR = (
     re.compile(r"(?P<year>(?:19|20)\d{2})\s*[年/-]\s*(?P<month>\d{1,2})(?!\d)"),
 )
 _MONTH_NAME = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\b", re.I)
+_NAMELESS = MONTH.replace("?P<name>", "?:")
 _DAY_IN_MONTH = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{'|'.join(MONTHS)})[a-z]*\b"
-    rf"|\b(?:{'|'.join(MONTHS)})[a-z]*\.?\s+\d{{1,2}}(?!\d)",
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_NAMELESS}(?![a-z])"
+    rf"|\b{_NAMELESS}\s+\d{{1,2}}(?!\d)",
     re.I,
 )
-_TO_A_DAY = re.compile(r"\d(?:st|nd|rd|th)?\s*(?:-|–|to|and|until|through|到|至)\s*$", re.I)
+_TO = r"(?:st|nd|rd|th)?\s{0,3}(?:-|–|to|and|until|till|through)\s{0,3}"
+_DAYS_OF_MONTH = (  # `3-5 March`, `June 1 to 15`: the day that stands apart from the month
+    re.compile(rf"\b(?P<day>\d{{1,2}}){_TO}\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTH}(?![a-z])", re.I),
+    re.compile(rf"\b{MONTH}\s+\d{{1,2}}{_TO}(?P<day>\d{{1,2}})(?![\d:])", re.I),
+)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _DAY_OF_MONTH = re.compile(r"\bthe (\d{1,2})(?:st|nd|rd|th)\b|(?<![月\d])\s?(\d{1,2})[号日]", re.I)
 BESIDE = 4  # characters between a date and the weekday that it has
@@ -177,6 +183,10 @@ class GivenDates:
         self._add_today(_today(text))
         self._years.update(map(int, _YEAR.findall(text)))
         self._yearless.update(possible_days(text))
+        self._yearless.update(
+            (MONTHS.index(match["name"][:3].lower()) + 1, int(match["day"]))
+            for pattern in _DAYS_OF_MONTH for match in pattern.finditer(text)
+        )  # fmt: skip
         self._steps.update(step for step, wording in _DAYS.items() if re.search(wording, text, re.I))
         dates = list(date_places(text))
         alone = _without_days(text, dates)
@@ -256,7 +266,7 @@ def _without_days(text: str, dates: Sequence[Span]) -> str:
     """Return a text without the days in it, so that the months in the rest stand alone."""
     rest, last = [], 0
     for start, end in sorted([*dates, *(match.span() for match in _DAY_IN_MONTH.finditer(text))]):
-        if start >= last and not _TO_A_DAY.search(text[max(0, start - 8) : start]):  # `1 to 14 August`
+        if start >= last:
             rest += [text[last:start], " "]
             last = end
     return "".join([*rest, text[last:]])
