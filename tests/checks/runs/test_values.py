@@ -327,3 +327,81 @@ def test_unique_items_take_time_in_proportion() -> None:
 def test_unique_items_are_told_as_json_tells_them(items: list[Any], fits: bool) -> None:
     found = judge("Go", {"items": items}, properties={"items": {"type": "array", "uniqueItems": True}})
     assert any("is there twice" in error for error in found.errors) is not fits
+
+
+TODAY = "Current date: 2026-10-08 (Thursday)."
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("What's on my calendar this week?", {"start": "2026-10-05", "end": "2026-10-11"}),
+        ("Archive everything older than a month", {"before": "2026-09-08"}),
+        ("Within 72 hours", {"due": "2026-10-11"}),
+        ("In 10 working days", {"date": "2026-10-22"}),
+        ("半年前的邮件", {"date": "2026-04-08"}),
+        ("从十月十五号住到十八号", {"start": "2026-10-15", "end": "2026-10-18"}),
+        ("Renew it for a year", {"until": "2027-10-08"}),
+        ("Passport X4820119, expires 04/2031", {"expiry": "2031-04-30"}),
+        ("Papers of the last 3 years", {"year_from": 2023}),
+        ("Card exp 11/29", {"exp": "2029-11"}),
+        ("Delayed by 2h15", {"delay_minutes": 135}),
+        ("Give it 2 gigs of memory", {"memory_mb": 2048}),
+        ("I weigh 11 stone 4", {"weight_lb": 158}),
+        ("退款吧，一共花了两百六十九块九", {"amount": 269.9}),
+        ("Two grand for Ann", {"amount": 2000}),
+        ("Set the oven to 350 Fahrenheit", {"temp_c": 177}),
+        ("More than 100 units", {"min_units": 101}),
+        ("Under 18s", {"max_age": 17}),
+        ("Sales since January", {"min": 8}),
+    ],
+)
+def test_what_the_texts_may_imply_but_is_not_worked_out_is_unverified(said: str, arguments: Any) -> None:
+    assert judge(said, arguments, system=TODAY).status == "unverified"
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("What's on my calendar this week?", {"start": "2026-12-05"}),
+        ("Archive everything older than a month", {"before": "2025-09-08"}),
+        ("Flights on 21 November", {"date": "2026-11-30"}),
+        ("Meeting on Friday", {"date": "2026-09-25"}),
+        ("Report for September", {"month": "2026-06"}),
+        ("Refund 12 kg", {"weight_g": 1200}),
+        ("Freeze at -18 degrees", {"celsius": -25}),
+        ("Tail web-03", {"host": "web-07"}),
+        ("Restart node-12", {"node": "node-21"}),
+        ("Show the place", {"place_id": "ChIJN1t_tDeuEmsR"}),
+        ("Deploy v3.2.1", {"version": "3.2.2"}),
+        ("Ping 110.0.0.7", {"host": "10.0.0.7"}),
+    ],
+)
+def test_what_no_reading_of_the_texts_gives_is_invented(said: str, arguments: Any) -> None:
+    assert judge(said, arguments, system=TODAY).status == "fabricated"
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("Deploy v3.2.1", {"version": "3.2.1"}),
+        ("Upgrade to Python3.12.4", {"version": "3.12.4"}),
+        ("升级到5.0.2版", {"version": "v5.0.2"}),
+        ("Tail web-03", {"host": "web-03"}),
+        ("A mid-20 look", {"style": "mid-20", "field_key": "maxRetriesPerHost"}),
+        ("Vacation from 1 to 14 August 2026", {"start": "2026-08-01", "end": "2026-08-14"}),
+        ("Book 3-5 March 2027", {"start": "2027-03-03", "end": "2027-03-05"}),
+        ("Away June 1 to 15", {"start": "2027-06-01", "end": "2027-06-15"}),
+        ("Report for September", {"month": "2026-09", "end": "2026-09-30"}),
+        ("Charging stations within 5 miles", {"radius_km": 8.05}),
+        ("Double the recipe: 150 g flour, 2 eggs", {"flour_g": 300, "eggs": 4}),
+    ],
+)
+def test_a_version_a_name_and_a_plain_conversion_are_given(said: str, arguments: Any) -> None:
+    assert judge(said, arguments, system=TODAY).status == "valid"
+
+
+def test_only_the_words_of_the_user_leave_an_amount_or_a_day_open() -> None:
+    results = ("Half of it within a month, or two grand",)
+    assert judge("Pay Ann", {"amount": 735}, results=results, system=TODAY).status == "fabricated"
+    assert judge("Go", {"date": "2026-11-17"}, results=results, system=TODAY).status == "fabricated"

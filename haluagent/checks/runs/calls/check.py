@@ -50,7 +50,7 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     proposed, patience = "", Patience()
     for turn in run.turns:
         if turn.role == "user":
-            sources.add(turn.text)
+            sources.add(turn.text, said=True)
             if len(turn.text) <= CONFIRMS and _YES.match(turn.text):
                 sources.add(proposed)
             continue
@@ -162,7 +162,7 @@ class _Judged:
             if leaf.text in own.values[leaf.name] or _is_allowed(leaf.text, own.allowed):
                 continue
             for item in entities(leaf):
-                if _is_allowed(item.text, own.allowed):
+                if _is_allowed(item.text, own.allowed) or sources.is_name(item):
                     continue
                 judged = sources.judge(item, own.descriptions[item.name])
                 if judged == "given" or own.has(item):

@@ -62,9 +62,12 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str] | None], ...] = (
 # Names of standards, and of periods and ranks, which only look like identifiers.
 _NO_ID = re.compile(
     r"(?i:(?:utf|iso|sha|md|rfc|ieee|base|int|uint|float|latin|covid|gpt|http|ip|ipv|win|mp)[-_ ]?\d+\w*)"
-    r"|(?i:mid|pre|post|early|late|fy|q[1-4]|h[12])[-_]?\d+|[A-Z]?[a-z]+-\d{1,2}"
+    r"|(?i:mid|pre|post|early|late|fy|q[1-4]|h[12])[-_]?\d+"
 )
 _NAMED_ID = re.compile(r"(?=.*[A-Z])[A-Z]*\d{2,3}[A-Z\d]*")  # SPRING26, where a parameter asks for a code
+# A token with many single small letters between capitals and digits: no words.
+_TOKEN = re.compile(r"(?=[\w.-]{8,80}$)(?=.*[A-Z])(?:[^a-z]*(?:[a-z]{2,}[^a-z]+)*[a-z](?![a-z])){3}[\w.-]*", re.A)
+YEAR_MONTH = re.compile(r"((?:19|20)\d\d)[-/](0[1-9]|1[0-2])")
 _CURRENCY = re.compile(r"\b(?:USD|EUR|CNY|RMB|GBP|JPY|HKD|US)(?=\d)", re.I)
 _LONG = re.compile(rf"[\w.+@/:#~%&?=\\-]{{{MAX_RUN},}}")
 _URL = re.compile(r".{0,15}://", re.S)
@@ -145,8 +148,11 @@ class Leaves:
 def entities(leaf: Leaf) -> Iterator[Entity]:
     """Yield the entities of a value, in the order of their kinds; the numbers come last."""
     form = leaf.form or _form(leaf.text)
-    if role_of(leaf.name) == "identifier" and _NAMED_ID.fullmatch(leaf.text):
+    if role_of(leaf.name) == "identifier" and (_NAMED_ID.fullmatch(leaf.text) or _TOKEN.fullmatch(leaf.text)):
         yield Entity("id", leaf.text, leaf.path, leaf.name, form)
+        return
+    if YEAR_MONTH.fullmatch(leaf.text):
+        yield Entity("date", leaf.text, leaf.path, leaf.name, form, alone=True)
         return
     text = _CURRENCY.sub(lambda match: " " * len(match[0]), leaf.text)
     found, rest = places(text)

@@ -11,6 +11,7 @@ from string import ascii_letters, digits
 
 from haluagent.text.dates import (
     LOOSE_MONTH,
+    MONTH,
     MONTHS,
     calendar_day,
     date_places,
@@ -28,6 +29,17 @@ _MONTH_OF_YEAR = (
     re.compile(r"(?P<year>(?:19|20)\d{2})\s*[年/-]\s*(?P<month>\d{1,2})(?!\d)"),
 )
 _MONTH_NAME = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\b", re.I)
+_NAMELESS = MONTH.replace("?P<name>", "?:")
+_DAY_IN_MONTH = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_NAMELESS}(?![a-z])"
+    rf"|\b{_NAMELESS}\s+\d{{1,2}}(?!\d)",
+    re.I,
+)
+_TO = r"(?:st|nd|rd|th)?\s{0,3}(?:-|–|to|and|until|till|through)\s{0,3}"
+_DAYS_OF_MONTH = (  # `3-5 March`, `June 1 to 15`: the day that stands apart from the month
+    re.compile(rf"\b(?P<day>\d{{1,2}}){_TO}\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTH}(?![a-z])", re.I),
+    re.compile(rf"\b{MONTH}\s+\d{{1,2}}{_TO}(?P<day>\d{{1,2}})(?![\d:])", re.I),
+)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _DAY_OF_MONTH = re.compile(r"\bthe (\d{1,2})(?:st|nd|rd|th)\b|(?<![月\d])\s?(\d{1,2})[号日]", re.I)
 BESIDE = 4  # characters between a date and the weekday that it has
@@ -48,10 +60,25 @@ _PERIODS = {
     12: r"week|month|quarter|year|weekend|周|星期|礼拜|月|季度|年|[qQ][1-4]", 3: r"quarter|季度|\bq[1-4]\b", 1: r"month|月",
 }  # fmt: skip
 _IN_WORDS = f"{ascii_letters}{digits}/.-"
+# What a user may mean by a span of time that is not worked out here lies at most so many days from a given day.
+_SPANS = tuple(
+    (re.compile(wording, re.I), days)
+    for wording, days in (
+        (r"hour|小时", 7),
+        (r"\b(?:working|business|week)[ -]?days?\b|工作日|[a-z]-day\b", 40),
+        (r"week|周|星期|礼拜", 28),
+        (r"month|个月|[上下本这当每]月|月[初底末中]|[上中下]旬", 75),
+        (r"\bquarter|季度", 190),
+        (r"year|semester|spring|summer|autumn|winter|holidays?\b|christmas|easter|valentine|halloween|thanksgiving"
+         r"|\b(?:first|second|third|last) \w+day\b|\b(?:end|start|beginning|middle) of|mid-"
+         r"|[今去明前后近每半]年|[一二三四五六七八九十](?:[年月号日]|个月)|年[初底末]|假期|节|元旦|国庆|端午|清明|五一|除夕", 400),
+        (r"\bexp(?:\b|ir)|valid (?:un)?til|到期|有效期", 8000),
+    )
+)  # fmt: skip
 NEAR = 50  # characters after a word for today in which its date is looked for
 END = NEAR + 30  # characters of a text that are read again with the next one, in which a phrase may continue
 PAIRS = 60  # days whose distances are looked at
-WEEKS = 14  # days around today that `Friday` may mean
+BEFORE, AFTER = 7, 14  # days around today that `Friday` may mean
 ANY_YEAR = range(2000, 2041)
 
 
@@ -84,10 +111,14 @@ class GivenDates:
         self._months: set[int] = set()
         self._month_names: set[int] = set()
         self._periods: set[int] = set()  # the lengths, in months, of the periods mentioned
+        self._in_order: list[date] | None = []  # those written
+        self._reach = 0  # days
 
-    def add(self, text: str, *, clock: bool = False) -> None:
-        """Add a text; that of a `clock` says what day it is."""
+    def add(self, text: str, *, clock: bool = False, said: bool = False) -> None:
+        """Add a text; that of a `clock` says what day it is, and what is `said` is the user's."""
         self._unread.append((text, clock))
+        if said:
+            self._reach = max([self._reach, *(days for wording, days in _SPANS if wording.search(text))])
 
     def has(self, day: date) -> bool:
         """Return whether the texts give a day."""
@@ -104,10 +135,32 @@ class GivenDates:
             other - one == days for one, other in combinations(lone, 2)
         )
 
-    def is_near(self, year: int) -> bool:
-        """Return whether a year is that of today, or the one before or after it."""
+    def may_mean(self, days: Iterable[date]) -> bool:
+        """Return whether the user names a span of time, and one of the days is not too far from a given one for it."""
         self._read_all()
-        return year in self._years_around
+        if not self._reach:
+            return False
+        if self._in_order is None:
+            self._in_order = sorted(self._written)
+        given = self._in_order
+        return not given or any(
+            abs((day - one).days) <= self._reach
+            for day in days for at in [bisect(given, day)] for one in given[max(0, at - 1) : at + 1]
+        )  # fmt: skip
+
+    def is_near(self, year: int) -> bool:
+        """Return whether a year is that of today, or the one before or after it, or one in a span that the user names."""
+        self._read_all()
+        return (
+            year in self._years_around
+            or self.may_mean(day for month in (1, 12) if (day := calendar_day(year, month, 1)))
+            or any(abs(year - one.year) * 12 in self._months_on for one in self._today)
+        )
+
+    def years_since(self, year: int) -> Iterator[int]:
+        """Yield how many years ago a year may have been: the age of who was born then."""
+        self._read_all()
+        return (years for today in self._today for years in (today.year - year, today.year - year - 1) if years > 1)
 
     def _read_all(self) -> None:
         for text, clock in self._unread:
@@ -115,6 +168,7 @@ class GivenDates:
         self._unread.clear()
 
     def _read(self, text: str, clock: bool) -> None:
+        self._in_order = None
         written = possible_dates(text)
         self._written |= written
         if clock:
@@ -129,17 +183,22 @@ class GivenDates:
         self._add_today(_today(text))
         self._years.update(map(int, _YEAR.findall(text)))
         self._yearless.update(possible_days(text))
+        self._yearless.update(
+            (MONTHS.index(match["name"][:3].lower()) + 1, int(match["day"]))
+            for pattern in _DAYS_OF_MONTH for match in pattern.finditer(text)
+        )  # fmt: skip
         self._steps.update(step for step, wording in _DAYS.items() if re.search(wording, text, re.I))
         dates = list(date_places(text))
+        alone = _without_days(text, dates)
         self._weekdays.update(number for number, span in find_weekdays(text) if not _is_beside(span, dates, text))
         self._days_of_months.update(int(one or other) for one, other in _DAY_OF_MONTH.findall(text))
         if re.search(r"weekend|周末", text, re.I):
             self._weekdays |= {4, 5, 6, 0}
         self._months.update(
             int(match["year"]) * 12 + month_of(match) - 1
-            for pattern in _MONTH_OF_YEAR for match in pattern.finditer(text) if 1 <= month_of(match) <= 12
+            for pattern in _MONTH_OF_YEAR for match in pattern.finditer(alone) if 1 <= month_of(match) <= 12
         )  # fmt: skip
-        self._month_names.update(MONTHS.index(name.lower()) + 1 for name in _MONTH_NAME.findall(text))
+        self._month_names.update(MONTHS.index(name.lower()) + 1 for name in _MONTH_NAME.findall(alone))
         self._month_names.update(int(month) for month in re.findall(r"(?<!\d)(\d{1,2})\s*月(?!\s*\d)", text))
         self._periods.update(length for length, wording in _PERIODS.items() if re.search(wording, text, re.I))
 
@@ -147,7 +206,7 @@ class GivenDates:
         for day in days:
             self._written.add(day)
             self._today.add(day)
-            self._around.update(other for step in range(-WEEKS, WEEKS + 1) for other in _shifted(day, step))
+            self._around.update(other for step in range(-BEFORE, AFTER + 1) for other in _shifted(day, step))
             self._years_around.update(range(day.year - 1, day.year + 2))
             self._months_around.update(range(_count(day) - 1, _count(day) + 2))
 
@@ -201,6 +260,16 @@ def _is_beside(span: Span, dates: Sequence[Span], text: str) -> bool:
     between = [text[end : span[0]] for _, end in dates[max(0, after - 1) : after]]
     between += [text[span[1] : start] for start, _ in dates[after : after + 1]]
     return any(len(gap) <= BESIDE and not gap.strip(" ,(，（") for gap in between)
+
+
+def _without_days(text: str, dates: Sequence[Span]) -> str:
+    """Return a text without the days in it, so that the months in the rest stand alone."""
+    rest, last = [], 0
+    for start, end in sorted([*dates, *(match.span() for match in _DAY_IN_MONTH.finditer(text))]):
+        if start >= last:
+            rest += [text[last:start], " "]
+            last = end
+    return "".join([*rest, text[last:]])
 
 
 def _today(text: str) -> set[date]:

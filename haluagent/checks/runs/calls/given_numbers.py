@@ -5,9 +5,9 @@ A role is what a number is: an amount of money, an identifier, a part of a date,
 
 import re
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Callable, Set
 from fractions import Fraction
-from itertools import permutations
+from itertools import islice, permutations
 from math import floor
 from typing import Literal
 
@@ -43,7 +43,7 @@ _NEGATIVE_AFTER = re.compile(r"\s*(?:°|º|degrees?)?\s*(?:[WS]\b|west\b|south\b
 _FIELD = re.compile(r"\"([^\"\\]{1,60})\"\s*:\s*\"?[^\d\"\[{]{0,4}$")
 _SHORT = re.compile(r"(?<![\w.])(\d{1,9}(?:\.\d{1,4})?)\s?([km])\b", re.I)
 _COMMA = re.compile(r"(?<![\w.,])(\d{1,3}(?:\.\d{3}){0,3}|\d{1,9}),(\d{1,2})(?![\d,])")
-_OFF = re.compile(r"([一二三四五六七八九]|\d(?:\.\d)?)折")
+_OFF = re.compile(r"([一二三四五六七八九]{1,2}|\d(?:\.\d)?)折")
 _ORDINAL = re.compile(r"\b(\d{1,6})(?:st|nd|rd|th)\b|第\s*(\d{1,6})", re.I)
 _COUNTED = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "once": 1, "single": 1, "an": 1, "a": 1, "twice": 2, "double": 2,
@@ -52,14 +52,15 @@ _COUNTED = {
 }  # fmt: skip
 _COUNTING = re.compile(rf"\b(?:{'|'.join(_COUNTED)})\b", re.I)
 _PARTS = {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
-_FRACTION = re.compile(rf"\b(an?|one|two|three|four)[ -]({'|'.join(_PARTS)})s?\b", re.I)
-_QUARTER_HOUR = re.compile(r"\bquarter (?:of an )?hour\b|一刻钟", re.I)
-_AND_TENTHS = re.compile(
-    r"([一二两三四五六七八九]|\d{1,3})[米块]([一二三四五六七八九\d])([一二三四五六七八九\d])?(?![\d年月日点个十百千万])"
-)
+_FRACTION = re.compile(rf"\b(?:(an?|one|two|three|four)[ -])?({'|'.join(_PARTS)})s?\b(?(1)|(?=\s+off?\s+\d))", re.I)
 _WHOLES = {"halves": 2, "thirds": 3, "quarters": 4, "fifths": 5}
 _MANY_PARTS = re.compile(rf"\b(?:{'|'.join(_WHOLES)})\b", re.I)
-_TIMES = re.compile(r"\b(?:double|twice|triple)\b|[两二]倍|翻倍|翻番", re.I)
+_TIMES = {
+    Fraction(2): re.compile(r"\b(?:doubl\w+|twice)\b|[两二]倍|翻倍|翻番", re.I),
+    Fraction(3): re.compile(r"\btripl\w+|三倍", re.I),
+    Fraction(1, 2): re.compile(r"\bhal(?:f|ve\w*)\b|一半", re.I),
+}
+_PERCENT = re.compile(r"\s*per\s?cent\b", re.I)
 _TO = re.compile(r"\s*(?:-|–|~|to|through|till|until|到|至)\s*")
 WIDTH = 20  # of a range of small numbers; that of others is at most its lower end
 GAP = 12  # characters between the ends of a range
@@ -83,15 +84,29 @@ _LONG_UNITS = (
         Fraction("25.4"),
     ),
 )
-_AND_A_HALF = re.compile(r"\b(an?|one|two|three|\d{1,2}) hours? and a half\b|([一两二三四五六\d])个半小时", re.I)
 _HAN = re.compile(HAN_NUMBER)
 _VAGUE = re.compile(
     r"\b(?:few|several|some|recent|recently|coming|upcoming|latest|nearby|family|couple)\b|几|一些|近期|最近|附近|全家",
     re.I,
 )
+# What may change an amount in a way that is not worked out.
+_IN_WORDS = re.compile(
+    r"\b(?:halve\w*|grand|gigs?|half an? \w+|quarters? of|quarter hour|and a (?:half|quarter|third)|round(?:ed)? (?:up|down)"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:day|night|week|month|year))\b|[半斤两刻毛]",
+    re.I,
+)
+_AND_SMALLER = re.compile(r"[\s-]*[^\W\d_]{1,12}\s?(?:and\s)?(?:\d|[一二三四五六七八九半]|[a-z]+ty\b|half)", re.I)
+_BOUND = re.compile(r"(?:^|[_.$-])(?:min|max|above|below|over|under|least|most|[lg]te?)(?:[_.-]|$)", re.I)
+_CALENDAR = re.compile(r"year|month|day|week|quarter|date|time|hour|exp|[年月日]", re.I)
 _LISTED = re.compile(r"\band\b|[、和与跟]", re.I)
 _DIGITS = re.compile(r"\d{1,30}")
 _CONVERTED = sorted({unit for unit in UNITS.values() if unit[0] in ("time", "money", "data")})
+_MILE = Fraction("1.609344")
+_SCALES: dict[str, Callable[[Fraction], tuple[Fraction, Fraction]]] = {
+    "temperature": lambda one: ((one - 32) * 5 / 9, one * 9 / 5 + 32),
+    "speed": lambda one: (one * _MILE, one / _MILE),
+}
+"""What a number is in the other unit of a dimension that has two."""
 SURE, LIKELY = Fraction(6, 1000), Fraction(20, 1000)
 """The share of all numbers of its length up to which what follows in one step is given, or may be."""
 FINE = 200  # numbers with many decimals that another may be rounded from
@@ -114,11 +129,12 @@ class GivenNumbers:
         self._approximate: list[Fraction] = []
         self.vague = False
         self.listed = False
+        self.in_words = False
+        self._quantities: defaultdict[str, set[tuple[Fraction, Fraction]]] = defaultdict(set)  # with their units' sizes
 
     def read(self, text: str) -> None:
         """Add the numbers of a text."""
         self._made = None
-        self.vague |= _VAGUE.search(text) is not None
         self.listed |= _LISTED.search(text) is not None
         for first, second, third in _MINUTES.findall(text):  # a length of time, in minutes or in hours
             for size in (60_000, 3_600_000):
@@ -167,6 +183,8 @@ class GivenNumbers:
             self._roles[value].add(role)
             if value.denominator > 100:
                 self._fine[floor(value)].add(value)
+        if not number.is_percent and _PERCENT.match(after):
+            self._add_share(abs(number.value) / 100)
         if number.is_percent or number.decimals is None:
             self._add_share(abs(number.value))
         elif role != "identifier":
@@ -176,6 +194,9 @@ class GivenNumbers:
         if unit or role == "plain":
             dimension, size = unit or ("amount", Fraction(100))
             self._measures[dimension].add(number.value * size)
+        if unit:
+            smaller = unit[1] if _AND_SMALLER.match(after) else Fraction(0)
+            self._quantities[unit[0]].add((number.value * unit[1], smaller))
         return named
 
     def _role(self, number: Number, before: str, after: str, field: str) -> tuple[Role, str]:
@@ -214,27 +235,17 @@ class GivenNumbers:
                 also.add(value)
                 if unit := unit_after(text[match.end() : match.end() + 16]):
                     self._measures[unit[0]].add(value * unit[1])
-        for share in (_digit(digits) / 10 for digits in _OFF.findall(text)):
+        for share in (_digit(digits) / (100 if len(digits) == 2 else 10) for digits in _OFF.findall(text)):
             also.update((share, 1 - share, 100 * (1 - share)))
             self._add_share(1 - share)
         for count, part in _FRACTION.findall(text):
             self._add_share(Fraction(_COUNTED.get(count.lower(), 1), _PARTS[part.lower()]))
-        also.update(
-            _digit(whole) + _digit(tenth) / 10 + _digit(hundredth or "0") / 100
-            for whole, tenth, hundredth in _AND_TENTHS.findall(text)
-        )
         also.update(Fraction(_WHOLES[word.lower()]) for word in _MANY_PARTS.findall(text))
-        if _TIMES.search(text):
-            self._usable.update((Fraction(2), Fraction(3)) if "triple" in text.lower() else (Fraction(2),))
+        self._shares.update(times for times, wording in _TIMES.items() if wording.search(text))
         for pattern, dimension, large, small in _LONG_UNITS:
             self._measures[dimension].update(
                 Fraction(int(one) * large + int(other) * small) for one, other in pattern.findall(text)
             )
-        for english, chinese in _AND_A_HALF.findall(text):
-            hours = Fraction(_COUNTED[english.lower()]) if english.lower() in _COUNTED else _digit(english or chinese)
-            self._measures["time"].add((hours + Fraction(1, 2)) * 3_600_000)
-        if _QUARTER_HOUR.search(text):
-            self._measures["time"].add(Fraction(15 * 60_000))
         for value in also:
             self._roles[value].add("plain")
         for match in _ONE_UNIT.finditer(text):
@@ -245,6 +256,11 @@ class GivenNumbers:
             )
             if unit := unit_named(word.lower()):
                 self._measures[unit[0]].add(unit[1])
+
+    def hear(self, text: str) -> None:
+        """Note which amounts the words of a user leave open."""
+        self.vague |= _VAGUE.search(text) is not None
+        self.in_words |= _IN_WORDS.search(text) is not None
 
     def states(self, value: Fraction) -> bool:
         """Return whether a number is there, in whatever role."""
@@ -260,6 +276,8 @@ class GivenNumbers:
         readings = {value, abs(value)} if text else {value}
         if number.is_percent:
             readings |= {one * 100 for one in readings}
+        if not text and not role and self._roles.get(value) == {"date"} and not _CALENDAR.search(name):
+            return "unclear"
         if any((roles := self._roles.get(one)) and (text or not roles <= refused) for one in readings):
             return "given"
         if unit and self._measured(value, number.decimals, *unit):
@@ -319,7 +337,23 @@ class GivenNumbers:
             self._made = _with_cents(shares), self._totals, positive, _with_cents(products)
         return self._made
 
-    def is_near(self, value: Fraction, name: str) -> bool:
+    def _leaves_open(self, value: Fraction, unit: tuple[str, Fraction]) -> bool:
+        """Return whether a number with a unit may be meant: the texts give no such measure that can be converted, or
+        one that is the same but for its rounding, or but for smaller units after it (`1h30`)."""
+        dimension, size = unit
+        if dimension in _SCALES:
+            return any(
+                abs(value - made) * 50 <= max(abs(made), Fraction(30))
+                for one in islice(self._roles, MOST)
+                for made in _SCALES[dimension](one)
+            )
+        given = self._quantities[dimension]
+        return (bool(self._roles) and not given and dimension != "money") or any(
+            one <= value * size < one + of or (dimension != "money" and abs(value * size - one) * 50 <= abs(one))
+            for one, of in islice(given, MOST)
+        )
+
+    def is_near(self, value: Fraction, name: str, unit: tuple[str, Fraction] | None) -> bool:
         """Return whether the texts leave a number open.
 
         It lies in a given range, or near one that is said to be approximate; it is a total of a few in a way that is
@@ -332,9 +366,14 @@ class GivenNumbers:
             return True
         if _COMPUTED.search(name) and 2 < len(self._usable) <= OPERANDS:
             return True
+        role = role_of(name)
+        unit = unit or (("money", Fraction(100)) if role == "money" else None)
+        if unit and (self.in_words or self._leaves_open(value, unit)):
+            return True
+        if _BOUND.search(name) and {value - 1, value + 1} & self._roles.keys():
+            return True
         if _INDEX.search(name) and value + 1 in self._roles:
             return True
-        role = role_of(name)
         few = value.denominator == 1 and 0 < value <= FEW and role not in ("money", "identifier")
         return few and (self.vague or (self.listed and role == "count"))
 

@@ -29,10 +29,12 @@ UNITS: dict[str, tuple[str, Fraction]] = {
         "d=day=night=天=晚=夜:86400000 week=周=星期:604800000 fortnight:1209600000 month=个月=月:2592000000 "
         "quarter=季度:7776000000 y=year=yr=年:31536000000",
         "length": "mm=毫米:1 cm=厘米:10 m=meter=metre=米:1000 km=kilometer=kilometre=公里=千米:1000000 inch=inche:25.4 ft=feet=foot:304.8 "
-        "mi=mile:1609344/1000",
+        "mi=mile:1609344",
         "mass": "mg=毫克:1 g=gram=克:1000 kg=kilo=kilogram=公斤=千克:1000000 lb=pound:453592.37 oz=ounce:28349.523125 吨=tonne:1000000000",
         "volume": "ml=毫升:1 l=liter=litre=升:1000",
         "data": "byte=bytes=字节:1 kb:1024 mb:1048576 gb:1073741824 tb:1099511627776",
+        "temperature": "celsius=c=fahrenheit=f:1",
+        "speed": "kmh=kph=mph:1",
         "money": "cent=分=fen=pence=penny:1 角:10 $=€=£=¥=dollar=usd=euro=eur=pound_sterling=yuan=元=块=cny=rmb:100",
     }.items()
     for unit in units.split()
@@ -62,7 +64,13 @@ def role_of(name: str) -> str:
 def unit_of(name: str, description: str = "") -> tuple[str, Fraction] | None:
     """Return the dimension and the size of the unit that a parameter's name (`duration_sec`) or description names."""
     parts = _parts(name)
-    if parts and (len(parts[-1]) > 1 or len(parts) > 1) and (found := unit_named(parts[-1])):
+    if parts and parts[-1] in ("year", "month", "day", "week", "quarter"):
+        return None
+    if (
+        parts
+        and (len(parts[-1]) > 1 or len(parts) > 1)
+        and (found := unit_named("inch" if parts[-1] == "in" else parts[-1]))
+    ):
         return found
     for match in _PER.finditer(description):
         if found := unit_named((match[1] or match[2] or match[3]).lower()):

@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers
-from haluagent.checks.runs.calls.entities import EMAIL, Entity, without_gaps
+from haluagent.checks.runs.calls.entities import EMAIL, YEAR_MONTH, Entity, without_gaps
 from haluagent.checks.runs.calls.given_dates import GivenDates
 from haluagent.checks.runs.calls.given_numbers import GivenNumbers, Judgement
 from haluagent.checks.runs.calls.roles import role_of, unit_after, unit_of
 from haluagent.text.clocks import Clock, find_clocks
-from haluagent.text.dates import possible_dates
+from haluagent.text.dates import calendar_day, possible_dates
 from haluagent.text.normalize import folded
 from haluagent.text.numbers import Number
 
@@ -39,13 +39,10 @@ _SCHEME = re.compile(r"^[a-z][a-z0-9+]*://(?:www\.)?|^www\.")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _BOUND = re.compile(r"(?:00:00|23:59)(?::\d\d)?(?:\.0+)?(?:Z|[+-]\d\d:?\d\d)?|24:00")
 _COLOR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.I)
-_VAGUE_DAY = re.compile(
-    r"\b(?:christmas|easter|new year|valentine|halloween|thanksgiving|holidays?|spring|summer|autumn|winter|semester"
-    r"|(?:end|start|beginning|middle) of|mid-|(?:first|second|third|last) \w+day)\b"
-    r"|圣诞|元旦|春节|国庆|中秋|端午|清明|劳动节|五一|除夕|假期|[月年]底|[月年]初|[上中下]旬",
-    re.I,
-)
-_OF_A_DAY = re.compile(r"(?:year|month|day|week|quarter|[年月日])$", re.I)
+_OF_A_DAY = re.compile(r"year|month|day|week|quarter|[年月日]", re.I)
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)版?")
+_VERSION_START, _VERSION_END = re.compile(r"(?<![\d.])"), re.compile(r"(?!\d|\.\d)")
+_RANKED = re.compile(r"([A-Z]?[a-z]+)-\d{1,2}")  # mid-20 and web-03
 _MIDNIGHT = re.compile(r"[T ]00:00")
 _CLOCK_TIME = re.compile(r"\d{1,2}:\d{2}.*", re.S)
 _GROUPS = re.compile(r"\d{1,12}(?:[ .-]\d{1,12}){1,9}")
@@ -85,7 +82,6 @@ class Sources:
     def __init__(self) -> None:
         self.cut = False  # whether a text was too long to be read to its end
         self._left = MAX_ALL
-        self._vague_day = False
         self._pieces: list[_Piece] = []
         self._dates = GivenDates()
         self._numbers = GivenNumbers()
@@ -95,15 +91,19 @@ class Sources:
         self._grouped: set[str] = set()  # long numbers that are written in groups of digits
         self._uncounted: list[str] = []  # texts whose numbers have not been needed yet
 
-    def add(self, text: str, *, clock: bool = False) -> None:
-        """Add a text; that of a `clock` says what day it is. It is read only when needed, and to MAX_TEXT characters."""
+    def add(self, text: str, *, clock: bool = False, said: bool = False) -> None:
+        """Add a text; that of a `clock` says what day it is, and what is `said` is the user's.
+
+        It is read only when needed, and to MAX_TEXT characters.
+        """
         most = min(MAX_TEXT, self._left)
         self.cut |= len(text) > most
         self._left -= min(len(text), most)
         whole, fields = _readable(text[:most])
         text = without_gaps(whole)
-        self._vague_day |= _VAGUE_DAY.search(text) is not None
-        self._dates.add(text, clock=clock)
+        self._dates.add(text, clock=clock, said=said)
+        if said:
+            self._numbers.hear(text)
         self._uncounted.append(without_gaps(fields))
         self._pieces.append(_Piece("\n" + _address(text)))
         # Joined like this there are few pieces, and no text is copied often.
@@ -135,7 +135,7 @@ class Sources:
         """Return whether a model may have chosen an entity itself: in a program, a hashtag or a color, or for a day that
         the texts describe in a way that is not worked out here."""
         if entity.kind == "date":
-            return entity.form == "code" or self._vague_day
+            return entity.form == "code" or self._dates.may_mean(_days(entity.text))
         if entity.kind == "handle" and entity.text.startswith("#"):
             return not entity.alone or _COLOR.fullmatch(entity.text) is not None
         is_name = entity.quoted and entity.kind == "id" and len(re.findall(r"\d", entity.text)) > 3
@@ -149,7 +149,7 @@ class Sources:
     def _have(self, entity: Entity) -> bool:
         text = _address(entity.text)
         if entity.kind == "date":
-            days = set(possible_dates(entity.text))
+            days = _days(entity.text)
             if _MIDNIGHT.search(entity.text):  # the end of the day before
                 days |= {day - timedelta(days=1) for day in days}
             return not days or any(map(self._dates.has, days)) or self._has(text)
@@ -164,7 +164,18 @@ class Sources:
         if entity.kind == "email":
             self._count()
             return text in self._emails
+        if version := _VERSION.fullmatch(text):
+            return self._has(version[1], _VERSION_START, _VERSION_END)
         return self._has_id(text) or (text.isdecimal() and self._has_digits(text))
+
+    def is_name(self, entity: Entity) -> bool:
+        """Return whether an entity only looks like an identifier: a word with a small number that the texts do not
+        number themselves."""
+        ranked = _RANKED.fullmatch(entity.text) if entity.kind == "id" else None
+        return ranked is not None and not (
+            entity.alone
+            and any(re.search(rf"(?<![a-z0-9]){ranked[1].lower()}-\d", piece.text) for piece in self._pieces)
+        )
 
     def _has_time(self, text: str) -> bool:
         self._count()
@@ -264,7 +275,11 @@ class Sources:
                 or _YEAR.fullmatch(entity.text)
             )
             return "unclear" if own else "invented"
-        usual = self._is_usual(name, value) or self._numbers.is_near(value, name) or self._is_part_of_a_day(name, value)
+        usual = (
+            self._is_usual(name, value)
+            or self._numbers.is_near(value, name, unit)
+            or self._is_part_of_a_day(name, value)
+        )
         return "unclear" if usual else "invented"
 
     def _judge_operand(self, number: Number) -> Judgement:
@@ -305,7 +320,11 @@ class Sources:
         return (
             _OF_A_DAY.search(name) is not None
             and value.denominator == 1
-            and ("month" in name.lower() or self._dates.is_near(int(value)))
+            and (
+                "month" in name.lower()
+                or self._dates.is_near(int(value))
+                or any(self._numbers.states(Fraction(years)) for years in self._dates.years_since(int(value)))
+            )
         )
 
     def _is_day(self, value: Fraction) -> bool:
@@ -340,6 +359,14 @@ def _occurrences(key: str, text: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(key, at + 1)
+
+
+def _days(text: str) -> set[date]:
+    """Return the days that a date may be; of a month, all."""
+    if month := YEAR_MONTH.fullmatch(text):
+        days = (calendar_day(int(month[1]), int(month[2]), day) for day in range(1, 32))
+        return {day for day in days if day}
+    return set(possible_dates(text))
 
 
 def _day(seconds: float) -> date | None:
