@@ -24,11 +24,13 @@ def logistic(
     if len(set(labels)) < 2:
         raise ValueError("right and wrong ones are needed")
     rows = np.array(features, dtype=np.float64)
-    means, scales = rows.mean(axis=0), np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 0.0)
+    counts = np.ones(len(rows)) if weights is None else np.array(weights, dtype=np.float64)
+    means = np.average(rows, axis=0, weights=counts)
+    deviations = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=counts))
+    scales = np.where(np.ptp(rows, axis=0) > 0, deviations, 0.0)
     standardized = np.divide(rows - means, scales, out=np.zeros_like(rows), where=scales > 0)
     columns = np.column_stack([np.ones(len(rows)), standardized])
     penalty = np.array([1e-6, *(l2 for _ in means)])
-    counts = np.ones(len(rows)) if weights is None else np.array(weights, dtype=np.float64)
     found = np.zeros(len(penalty))
     for _ in range(_STEPS):
         chances = 1 / (1 + np.exp(-np.clip(columns @ found, -50.0, 50.0)))
