@@ -1,6 +1,6 @@
 """Labelled claims, each beside the text that it is checked against, from files of one form: one file a source."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -62,7 +62,7 @@ def sample(items: Iterable[Item], size: int) -> list[Item]:
     return kept
 
 
-def in_turns(chosen: dict[str, Sequence[Item]]) -> list[tuple[str, Item]]:
+def in_turns(chosen: Mapping[str, Sequence[Item]]) -> list[tuple[str, Item]]:
     """Return the items of all sources with their source: the claims of one text one after another, and the sources in
     turns, so that what is measured early is about all of them."""
     turns: list[tuple[int, str, list[Item]]] = []
