@@ -1,6 +1,6 @@
 """Labelled claims, each beside the text that it is checked against, from files of one form: one file a source."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -41,7 +41,7 @@ def sources(data: Path, names: str | None = None) -> dict[str, list[Item]]:
     return {name: _of_set(name, data) if name in DATASETS else _of_file(name, data) for name in wanted}
 
 
-def sample(items: Iterable[Item], size: int) -> list[Item]:
+def sample(items: Sequence[Item], size: int) -> list[Item]:
     """Return at most `size` items, at most half of them with either label. The same items always give the same sample,
     and a larger one holds the smaller ones.
 

@@ -37,8 +37,8 @@ class Scores(Record):
     mean score and the share of hallucinations, weighted by the size of the bins. All items count. With few items, even
     perfect probabilities have an error above 0.
 
-    `intervals` are the 2.5th and 97.5th percentiles over resamples of the items, or of whole responses if the items are
-    sentences. At a share of exactly 0 or 1 such an interval has no width, although with n items a true share of 1 - 3/n
+    `intervals` are the 2.5th and 97.5th percentiles over resamples of the items, of whole responses if the items are
+    sentences, or of groups. At a share of exactly 0 or 1 such an interval has no width, although with n items a true share of 1 - 3/n
     would not be surprising.
     """
 
