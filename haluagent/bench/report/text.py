@@ -19,8 +19,8 @@ WITH_INTERVAL = ("accuracy", "balanced", "f1", "auroc")
 
 NOTES = (
     "Percent, with 95 % bootstrap intervals in brackets (percentiles over 1,000 resamples of the items; of whole responses "
-    "where the items are sentences, of texts where claims share them). At exactly 0 or 100 such an interval has no width: with n items, read 100 as "
-    "“above 100 − 300/n”.",
+    "where the items are sentences, of texts where claims share them). At exactly 0 or 100 such an interval has no width: "
+    "with n items, read 100 as “above 100 − 300/n”.",
     "A hallucination is the positive class. An item that failed, was left unverified or could not be read counts as wrong "
     "in accuracy and as a miss of its own class in balanced accuracy and recall; it was not flagged, so it is not in "
     "precision's denominator.",
