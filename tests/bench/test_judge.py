@@ -126,6 +126,12 @@ def test_sources_come_in_turns_and_the_claims_of_a_text_together(data: Path) -> 
     assert [name for name, _ in texts[:10]] == ["first", "second"] * 5
 
 
+def test_a_source_with_one_claim_a_text_keeps_up_with_one_of_many(data: Path) -> None:
+    write(data, single=[claim(n * 4) for n in range(20)])
+    found = in_turns(sources(data))
+    assert Counter(name for name, _ in found[:36]) == {"first": 12, "second": 12, "single": 12}
+
+
 # Figures ---------------------------------------------------------------------------------------------------------
 
 

@@ -64,11 +64,14 @@ def sample(items: Sequence[Item], size: int) -> list[Item]:
 
 def in_turns(chosen: Mapping[str, Sequence[Item]]) -> list[tuple[str, Item]]:
     """Return the items of all sources with their source: the claims of one text one after another, and the sources in
-    turns, so that what is measured early is about all of them."""
+    turns, so that an early stop leaves about as many claims of each."""
     turns: list[tuple[int, str, list[Item]]] = []
     for name, items in chosen.items():
-        by_text = groupby(sorted(items, key=lambda item: item.group or ""), key=lambda item: item.group)
-        turns += [(turn, name, list(of_text)) for turn, (_, of_text) in enumerate(by_text)]
+        before = 0
+        for _, group in groupby(sorted(items, key=lambda item: item.group or ""), key=lambda item: item.group):
+            of_text = list(group)
+            turns.append((before, name, of_text))
+            before += len(of_text)
     return [(name, item) for _, name, of_text in sorted(turns, key=lambda one: one[0]) for item in of_text]
 
 
