@@ -14,6 +14,7 @@ from haluagent.errors import ConfigError
 from haluagent.types import Detection, Label, Language, Record, Usage
 
 FORMAT = 1
+VERDICTS: dict[Label | None, bool] = {"contradicted": True, "supported": False}  # a label of no other kind is a verdict
 
 
 class RunInfo(Record):
@@ -45,7 +46,7 @@ class ClaimRow(Record):
 class Row(Record):
     """The result of `method` for one item. `wrong` is the gold label, `verdict` is True for a hallucination and None if
     there is no verdict, `score` is the probability of a hallucination in [0, 1]. `length` is the number of characters
-    of the response, `seconds` the wall-clock time.
+    of the response, `seconds` the wall-clock time. Items of one `group` share their reference.
 
     If the method failed, there is an `error` and no verdict. `detection` is the full report if the agent made one.
     """
@@ -58,6 +59,7 @@ class Row(Record):
     verdict: bool | None = None
     score: float = Field(default=0.5, ge=0, le=1)
     length: int
+    group: str | None = None
     claims: tuple[ClaimRow, ...] = ()
     usage: Usage = Usage()
     seconds: float = 0.0
@@ -72,8 +74,9 @@ class Row(Record):
 def blank(item: Item, dataset: str, method: str) -> Row:
     """Return the row of an item before it is judged."""
     return Row(
-        dataset=dataset, id=item.id, method=method, language=item.language, wrong=item.wrong, length=len(item.response)
-    )
+        dataset=dataset, id=item.id, method=method, language=item.language, wrong=item.wrong, length=len(item.response),
+        group=item.group,
+    )  # fmt: skip
 
 
 def read(path: Path) -> tuple[RunInfo, list[Row]]:

@@ -83,13 +83,8 @@ def run(
     again: bool = False,
     progress: Callable[[State], None] = lambda state: None,
 ) -> str | None:
-    """Judge the items that are not yet in `out`, set by set and method by method, and append each row as it comes.
-    `data` is the directory with the files of the sets (None: fetch them). With `again`, rows with an error are judged
-    again; the last row of an item counts. `during` is entered while there is work.
-
-    Returns None if the run is complete, otherwise the reason why it ended. Raises ConfigError if a set cannot be read
-    or `out` belongs to a run with another model or other settings, ModelError if no endpoint answers any more.
-    """
+    """Judge the items of some sets, set by set and method by method. `data` is the directory with the files of the sets
+    (None: fetch them). See `judge` for the rest. Raises ConfigError also if a set cannot be read."""
     items = [(part.dataset, item) for part in parts for item in load(part.dataset, data)[: part.limit]]
     wanted = [
         (part.dataset, item, method)
@@ -98,8 +93,34 @@ def run(
         for name, item in items
         if name == part.dataset and (item.reference or method not in NEEDS_REFERENCE)
     ]
+    return judge(
+        wanted, agents, out, methods=methods, searches=lambda: indexes([part.dataset for part in parts], data, out),
+        during=during, in_flight=in_flight, bounds=bounds, again=again, progress=progress,
+    )  # fmt: skip
+
+
+def judge(
+    wanted: Sequence[tuple[str, Item, str]],
+    agents: list[HaluAgent],
+    out: Path,
+    *,
+    methods: Mapping[str, Method],
+    searches: Callable[[], Mapping[str, LocalIndex]] = dict,
+    during: AbstractAsyncContextManager[object] | None = None,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    again: bool = False,
+    progress: Callable[[State], None] = lambda state: None,
+) -> str | None:
+    """Judge what is wanted, each a set, an item and the name of a method, if it is not yet in `out`, and append each row
+    as it comes. `searches` gives the index of a set with passages of its own. With `again`, rows with an error are
+    judged again; the last row of an item counts. `during` is entered while there is work.
+
+    Returns None if the run is complete, otherwise the reason why it ended. Raises ConfigError if `out` belongs to a run
+    with another model or other settings, ModelError if no endpoint answers any more.
+    """
     with Journal(out) as journal:
-        rows = begin(journal, out, agents[0], {(name, item.id): item.wrong for name, item in items})
+        rows = begin(journal, out, agents[0], {(name, item.id): item.wrong for name, item, _ in wanted})
         done = {row.key for row in rows if not (again and row.error)}
         keys = {(name, item.id, method) for name, item, method in wanted}
         state = State(len(keys), [row for row in rows if row.key in keys & done])
@@ -110,16 +131,16 @@ def run(
             state.add(row)
             progress(state)
 
-        searches = indexes([part.dataset for part in parts], data, out)
+        found = searches()
         jobs = [
-            _job(name, item, method, methods[method], searches.get(name))
+            _job(name, item, method, methods[method], found.get(name))
             for name, item, method in wanted
             if (name, item.id, method) not in done
         ]
 
         async def go() -> str | None:
             async with during or nullcontext():
-                return await work(jobs, agents, keep, in_flight=in_flight, bounds=bounds)
+                return await work(jobs, agents, keep, in_flight=in_flight, bounds=bounds, prepare=bool(jobs))
 
         return asyncio.run(go())
 

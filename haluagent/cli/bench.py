@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haluagent.cli import bench_calibrate, options
+from haluagent.cli import bench_calibrate, bench_judge, options
+from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
 
     from haluagent.agent import HaluAgent
     from haluagent.bench.methods.registry import Method
-    from haluagent.bench.run import DatasetPart, State
-
-UNFINISHED = 3
+    from haluagent.bench.run import DatasetPart
 
 app = typer.Typer(help="Measure the agent, and other detectors, on labelled sets.", no_args_is_help=True)
 app.command()(bench_calibrate.calibrate)
+app.command()(bench_judge.judge)
 
 Sets = Annotated[
     str, typer.Option(metavar="NAME[:N],…", help="Sets; NAME:N takes the first N items. See 'bench list'.")
@@ -203,23 +203,9 @@ def _run(
     """Run with progress on standard error, then print the figures."""
     from haluagent.bench.report import writing as reports
     from haluagent.bench.run import run
-    from haluagent.cli.counting import counting
 
-    last: State | None = None
-    with counting() as show:
-
-        def progress(state: "State") -> None:
-            nonlocal last
-            last = state
-            show(len(state.rows), state.total, state.remark())
-
-        ended = run(parts, data, agents, out, methods=methods, progress=progress, **settings)
-    if last is not None and last.rows:
-        typer.echo(reports.table(last.rows))
-        typer.echo(f"`haluagent bench report {out}` writes it all, with intervals and every trajectory.")
-    if ended:
-        typer.echo(f"stopped at {ended}; the same command goes on from there", err=True)
-    if last is not None and last.failed:
-        typer.echo(f"{last.failed} judgements failed: see `error` in {out}; --retry-errors makes them again", err=True)
-    if ended or (last is not None and last.failed):
-        raise typer.Exit(UNFINISHED)
+    show(
+        lambda progress: run(parts, data, agents, out, methods=methods, progress=progress, **settings),
+        out,
+        reports.table,
+    )

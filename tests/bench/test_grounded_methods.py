@@ -38,7 +38,7 @@ def judge(scripted: Callable[..., Any]) -> Callable[[str, Item, float], Row]:
     return judge
 
 
-@pytest.mark.parametrize("method", ["fast", "judge", "claims"])
+@pytest.mark.parametrize("method", ["fast", "judge", "match", "claims"])
 def test_what_the_documents_do_not_say_is_a_hallucination(
     method: str, judge: Callable[[str, Item, float], Row]
 ) -> None:
@@ -51,14 +51,14 @@ def test_what_the_documents_do_not_say_is_a_hallucination(
     assert found.usage.calls and found.seconds > 0
 
 
-@pytest.mark.parametrize("method", ["fast", "judge", "claims"])
+@pytest.mark.parametrize("method", ["fast", "judge", "match", "claims"])
 def test_without_a_reference_there_is_no_verdict(method: str, judge: Callable[[str, Item, float], Row]) -> None:
     assert method in NEEDS_REFERENCE
     found = judge(method, TOWER.model_copy(update={"reference": None}), 0.01)
     assert found.verdict is None and found.score == 0.5 and "needs a reference" in (found.error or "")
 
 
-@pytest.mark.parametrize("method", ["fast", "judge", "claims"])
+@pytest.mark.parametrize("method", ["fast", "judge", "match", "claims"])
 def test_an_endpoint_that_fails_is_no_verdict_of_an_item(method: str, scripted: Callable[..., Any]) -> None:
     def fail(messages: Sequence[Message]) -> Any:
         raise ModelError("the endpoint is gone")
@@ -70,3 +70,13 @@ def test_an_endpoint_that_fails_is_no_verdict_of_an_item(method: str, scripted: 
         return
     with pytest.raises(ModelError, match="the endpoint is gone"):
         asyncio.run(METHODS[method](agent, TOWER, "tower"))
+
+
+@pytest.mark.parametrize(("belief", "verdict"), [(0.01, True), (0.5, None), (0.99, False)])
+def test_match_judges_the_response_as_one_claim_and_may_leave_it_undecided(
+    belief: float, verdict: bool | None, judge: Callable[[str, Item, float], Row]
+) -> None:
+    statement = TOWER.model_copy(update={"question": "", "response": "Harlow Tower was built by Mary Ellis"})
+    found = judge("match", statement, belief)
+    assert found.verdict is verdict and found.error is None
+    assert found.usage.calls == 2  # one window, in both orders of the options

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from haluagent.batch.journal import read_lines as read
+from haluagent.bench.scoring.fit import calibration_error, log_loss, logistic, sigmoid
 from haluagent.cli.main import app
 from haluagent.corpora.pairs import LabelledPair
 from haluagent.errors import ConfigError
@@ -22,7 +23,6 @@ from haluagent.protocols import Message
 from haluagent.train.calibration import calibrate
 from haluagent.train.calibration.curve_report import report
 from haluagent.train.calibration.curves import FittedCurve, fitted, mention, present
-from haluagent.train.calibration.fit import calibration_error, log_loss, logistic, sigmoid
 from haluagent.types import Language
 
 NAMES = ["Aarhus", "Bergen", "Cadiz", "Dresden", "Esbjerg", "Faro", "Genoa", "Haarlem", "Izmir", "Jena"]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from haluagent.bench.scoring.fit import logistic
 from haluagent.errors import ConfigError
 from haluagent.models.calibration import EMBEDDED
 from haluagent.protocols import Message
 from haluagent.train.calibration import answers
-from haluagent.train.calibration.fit import logistic
 
 
 def rows(model: str = "m") -> list[dict[str, Any]]:

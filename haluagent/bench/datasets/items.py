@@ -14,7 +14,7 @@ class Item(Record):
     """One text to check. `wrong` is the gold label of the whole response: True if it contains a hallucination.
 
     A method sees `question`, `response` and `reference`, and nothing else. If there are `claims`, the response consists
-    of their texts, one per line.
+    of their texts, one per line. Items of one `group` share their reference.
     """
 
     id: str
@@ -24,3 +24,4 @@ class Item(Record):
     language: Language
     wrong: bool
     claims: tuple[LabelledClaim, ...] = ()
+    group: str | None = None

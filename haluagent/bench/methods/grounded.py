@@ -1,15 +1,21 @@
-"""Methods that judge an item by its reference: the modes of faithfulness, and claims."""
+"""Methods that judge an item by its reference: the modes of faithfulness, the comparison of `match`, and claims."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
 from haluagent.agent import HaluAgent
 from haluagent.bench.datasets.items import Item
-from haluagent.bench.rows import Row, blank
+from haluagent.bench.rows import VERDICTS, Row, blank
 from haluagent.checks.claims.check import acheck_claims
 from haluagent.checks.claims.records import CheckedClaim
 from haluagent.checks.faithfulness.check import acheck
 from haluagent.checks.faithfulness.records import Mode
+from haluagent.detection.limits import Budget, Meter
+from haluagent.judging.comparison import compare
+from haluagent.protocols import ToolContext
+from haluagent.text.segment import split
+from haluagent.types import Sentence
 
 NO_REFERENCE = "this method needs a reference, and the item has none"
 _Method = Callable[[HaluAgent, Item, str], Awaitable[Row]]
@@ -32,6 +38,23 @@ def faithfulness(mode: Mode) -> _Method:
         return row.model_copy(update=update | {"seconds": time.monotonic() - began})
 
     return method
+
+
+async def match(agent: HaluAgent, item: Item, dataset: str) -> Row:
+    """Judge the whole response as one claim, by the comparison that `match` and `haluagent claims` make: supported,
+    contradicted, or undecided. The score is the probability that the reference does not support it. Raises ModelError
+    if the endpoint failed."""
+    row = blank(item, dataset, "match")
+    if not item.reference:
+        return row.model_copy(update={"error": NO_REFERENCE})
+    began = time.monotonic()
+    meter = Meter(agent.model, Budget(agent.limits))
+    claim = Sentence(index=0, text=item.response, span=(0, len(item.response)))
+    sentences = await asyncio.to_thread(split, item.response)
+    context = ToolContext(item.question, item.response, item.language, sentences, meter, reference=item.reference)
+    found = await compare(context, claim)
+    update = {"verdict": VERDICTS.get(found.label), "score": 1 - found.supported, "usage": meter.usage}
+    return row.model_copy(update=update | {"seconds": time.monotonic() - began})
 
 
 async def claims(agent: HaluAgent, item: Item, dataset: str) -> Row:
@@ -59,5 +82,6 @@ def _risk(claim: CheckedClaim) -> float:
 GROUNDED: dict[str, _Method] = {
     "fast": faithfulness("fast"),
     "judge": faithfulness("judge"),
+    "match": match,
     "claims": claims,
 }

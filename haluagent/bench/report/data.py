@@ -8,10 +8,11 @@ from haluagent.bench.rows import Row, RunInfo
 from haluagent.bench.scoring.baselines import BestLength, best_length, trivial, trivial_claims
 from haluagent.bench.scoring.cost import Cost, cost
 from haluagent.bench.scoring.scores import BINS, Scores, bins, of_claims, of_responses
+from haluagent.bench.scoring.sources import SourceFigures, by_source
 from haluagent.bench.scoring.tool_use import ToolFigures, tool_use
 from haluagent.types import Record
 
-AGENT, PROMPT = "haluagent", "prompt"
+AGENT, PROMPT, JUDGE = "haluagent", "prompt", "match"
 Level = Literal["response", "sentence"]
 
 
@@ -60,13 +61,19 @@ class Bin(Record):
 
 class BenchReport(Record):
     """The figures of a run. `totals` gives the cost of each method over all sets; `tools` and `reliability` are about
-    the agent."""
+    the agent; in a run without it, `reliability` is about the judge of single claims, as `sources` is in any run."""
 
     about: RunInfo
     sets: tuple[SetFigures, ...]
     totals: dict[str, Cost]
     tools: tuple[ToolFigures, ...]
     reliability: tuple[Bin, ...]
+    sources: tuple[SourceFigures, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Return the method that the charts are about: the agent, or in a run without it the judge of single claims."""
+        return JUDGE if JUDGE in self.totals and AGENT not in self.totals else AGENT
 
 
 def figures(about: RunInfo, rows: Sequence[Row]) -> BenchReport:
@@ -85,12 +92,14 @@ def figures(about: RunInfo, rows: Sequence[Row]) -> BenchReport:
         if sentences.methods:
             sets.append(sentences)
     agent = [row for row in rows if row.method == AGENT]
+    judge = [row for row in rows if row.method == JUDGE]
     return BenchReport(
         about=about,
         sets=tuple(sets),
         totals={method: cost([row for row in rows if row.method == method]) for method in methods},
         tools=tuple(tool_use(agent)),
-        reliability=tuple(reliability(agent)),
+        reliability=tuple(reliability(agent or judge)),
+        sources=tuple(by_source(judge)),
     )
 
 

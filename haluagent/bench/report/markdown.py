@@ -8,11 +8,13 @@ from haluagent.bench.report.text import (
     NONE,
     NOTES,
     QUALITY,
+    SOURCE_NOTES,
     TEXT_COLUMNS,
     WITH_INTERVAL,
     lengths,
     per_item,
     percent,
+    source_table,
     with_interval,
 )
 from haluagent.bench.scoring.baselines import LENGTH
@@ -28,11 +30,18 @@ def markdown(report: BenchReport) -> str:
         f"Model `{about.model}`, strategy `{about.strategy}`, haluagent {about.version}.",
         "## Quality\n\n" + table(*quality(report)),
         "\n".join(f"- {note}" for note in NOTES),
+        *([by_source(report)] if report.sources else []),
         "## Cost\n\n" + table(*costs(report)),
         *(["## Tools\n\n" + table(*tools(report))] if report.tools else []),
         *paper(report),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def by_source(report: BenchReport) -> str:
+    """Return the section on the judge of single claims."""
+    notes = "\n".join(f"- {note}" for note in SOURCE_NOTES)
+    return f"## Claims by source\n\n{table(*source_table(report.sources))}\n\n{notes}"
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

@@ -15,10 +15,20 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from haluagent.bench.report import cited
-from haluagent.bench.report.data import BenchReport
+from haluagent.bench.report.data import JUDGE, BenchReport, reliability
 from haluagent.bench.report.markdown import costs, paper_table, tools
 from haluagent.bench.report.svg import balanced_chart, reliability_chart
-from haluagent.bench.report.text import NOTES, QUALITY, TEXT_COLUMNS, WITH_INTERVAL, lengths, per_item, percent
+from haluagent.bench.report.text import (
+    NOTES,
+    QUALITY,
+    SOURCE_NOTES,
+    TEXT_COLUMNS,
+    WITH_INTERVAL,
+    lengths,
+    per_item,
+    percent,
+    source_table,
+)
 from haluagent.bench.rows import Row
 
 
@@ -35,6 +45,9 @@ def page(report: BenchReport, rows: Sequence[Row]) -> str:
         lengths=lengths,
         text_columns=TEXT_COLUMNS,
         notes=NOTES,
+        source_table=source_table(report.sources),
+        source_notes=SOURCE_NOTES,
+        source_charts=_charts(rows),
         cost_table=costs(report),
         tool_table=tools(report),
         paper={level: paper_table(report, level) for level in ("response", "sentence")},
@@ -47,6 +60,15 @@ def page(report: BenchReport, rows: Sequence[Row]) -> str:
         "form-action 'none'",
         data=embedded([_entry(row) for row in rows]),
     )
+
+
+def _charts(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the reliability curve of the judge of single claims for each source."""
+    judge = [row for row in rows if row.method == JUDGE]
+    return {
+        name: reliability_chart(reliability([row for row in judge if row.dataset == name]))
+        for name in dict.fromkeys(row.dataset for row in judge)
+    }
 
 
 def embedded(value: Any) -> str:

@@ -4,7 +4,7 @@ theme."""
 from collections.abc import Sequence
 from html import escape
 
-from haluagent.bench.report.data import AGENT, PROMPT, BenchReport, Bin, SetFigures
+from haluagent.bench.report.data import PROMPT, BenchReport, Bin, SetFigures
 
 SIDE, MARGIN = 320, 44
 NAMES, PLOT, STEP = 190, 460, 26
@@ -65,29 +65,29 @@ def _spoken(bins: Sequence[Bin]) -> str:
 
 
 def balanced_chart(report: BenchReport) -> str:
-    """Draw balanced accuracy by set: the agent with its interval, the simple prompt, and the best baseline that needs
+    """Draw balanced accuracy by set: the method shown with its interval, the simple prompt, and the best baseline that needs
     no model."""
-    sets = [figures for figures in report.sets if figures.of(AGENT)]
+    sets = [figures for figures in report.sets if figures.of(report.shown)]
     height = STEP * len(sets) + 30
     grid = "".join(
         f'<line class="{"ideal" if share == 50 else "grid"}" x1="{_x(share / 100)}" y1="4" x2="{_x(share / 100)}" '
         f'y2="{height - 22}"/><text x="{_x(share / 100)}" y="{height - 6}" text-anchor="middle">{share}</text>'
         for share in (0, 25, 50, 75, 100)
     )
-    lines = "".join(_set_line(figures, STEP * place + STEP / 2 + 4) for place, figures in enumerate(sets))
+    lines = "".join(_set_line(figures, report.shown, STEP * place + STEP / 2 + 4) for place, figures in enumerate(sets))
     return (
         f'<svg class="chart wide" viewBox="0 0 {NAMES + PLOT + 16} {height}" role="img" '
         f'aria-label="Balanced accuracy by set; the table below has the figures">{grid}{lines}</svg>'
     )
 
 
-def _set_line(figures: SetFigures, y: float) -> str:
+def _set_line(figures: SetFigures, shown: str, y: float) -> str:
     parts = [f'<text x="{NAMES - 10}" y="{y + 4}" text-anchor="end">{escape(_short(figures.name))}</text>']
     trivial = figures.best_trivial("balanced")
     if trivial is not None:
         place = f'x1="{_x(trivial)}" y1="{y - 7}" x2="{_x(trivial)}" y2="{y + 7}"'
         parts.append(f'<line class="trivial-mark" {place}>{_title("best trivial", trivial)}</line>')
-    prompt, agent = figures.of(PROMPT), figures.of(AGENT)
+    prompt, agent = figures.of(PROMPT), figures.of(shown)
     if prompt and prompt.scores.balanced is not None:
         value = prompt.scores.balanced
         parts.append(
@@ -97,7 +97,7 @@ def _set_line(figures: SetFigures, y: float) -> str:
         value = agent.scores.balanced
         low, high = agent.scores.intervals["balanced"]
         parts.append(f'<line class="interval" x1="{_x(low)}" y1="{y}" x2="{_x(high)}" y2="{y}"/>')
-        parts.append(f'<circle class="dot" cx="{_x(value)}" cy="{y}" r="5.5">{_title(AGENT, value)}</circle>')
+        parts.append(f'<circle class="dot" cx="{_x(value)}" cy="{y}" r="5.5">{_title(shown, value)}</circle>')
     return "".join(parts)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from haluagent.bench.report.data import AGENT, PROMPT, BenchReport, SetFigures
 from haluagent.bench.scoring.cost import Cost
 from haluagent.bench.scoring.scores import Scores
+from haluagent.bench.scoring.sources import Estimate, SourceFigures
 
 NONE = "–"
 
@@ -18,8 +19,8 @@ WITH_INTERVAL = ("accuracy", "balanced", "f1", "auroc")
 
 NOTES = (
     "Percent, with 95 % bootstrap intervals in brackets (percentiles over 1,000 resamples of the items; of whole responses "
-    "where the items are sentences). At exactly 0 or 100 such an interval has no width: with n items, read 100 as "
-    "“above 100 − 300/n”.",
+    "where the items are sentences, of texts where claims share them). At exactly 0 or 100 such an interval has no width: "
+    "with n items, read 100 as “above 100 − 300/n”.",
     "A hallucination is the positive class. An item that failed, was left unverified or could not be read counts as wrong "
     "in accuracy and as a miss of its own class in balanced accuracy and recall; it was not flagged, so it is not in "
     "precision's denominator.",
@@ -30,9 +31,17 @@ NOTES = (
     "items it was chosen on.",
     "Normalised seconds are evaluated/64 + generated/12: the tokens at the embedded engine's speeds on two cores.",
 )
+SOURCE_NOTES = (
+    "Claims judged one by one beside their text by the comparison of `match`, at the shipped thresholds. Percent, with 95 % "
+    "bootstrap intervals in brackets; claims beside one text are resampled together.",
+    "False alarms: right claims that were not called right. Misses: wrong claims that were called right. Undecided: no "
+    "verdict; it counts against both labels in balanced accuracy, and among right claims as a false alarm.",
+    "“Others' curve”: the recorded scores of a source after a logistic curve that was fitted to all other sources only (each "
+    "source and label with the same weight), read at one half, so that every claim is decided.",
+    "Costs are means per claim.",
+)
 
-
-TEXT_COLUMNS = ("", "set", "method", "tool", "tool calls", "best length rule on its own items")
+TEXT_COLUMNS = ("", "set", "source", "method", "tool", "tool calls", "best length rule on its own items")
 
 
 def percent(share: float | None) -> str:
@@ -43,7 +52,7 @@ def percent(share: float | None) -> str:
 def with_interval(scores: Scores, name: str) -> str:
     """Format a share with its interval, as in `71.4 [60.2, 82.0]`."""
     value, interval = getattr(scores, name), scores.intervals.get(name)
-    return percent(value) + (f" [{percent(interval[0])}, {percent(interval[1])}]" if interval else "")
+    return percent(value) + (_brackets(interval) if interval else "")
 
 
 def per_item(cost: Cost | None, name: str, digits: int = 0) -> str:
@@ -57,6 +66,41 @@ def lengths(figures: SetFigures) -> str:
     if best is None:
         return ""
     return f"“{best.rule}”: {percent(best.scores.accuracy)} accuracy, {percent(best.scores.balanced)} balanced"
+
+
+def source_table(sources: Sequence[SourceFigures]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the lines of the table of the judge of single claims: one line a source."""
+    head = [
+        "source", "n", "wrong", "balanced", "AUROC", "ECE", "false alarms", "misses", "undecided",
+        "balanced, others' curve", "ECE, others' curve", "evaluated", "generated", "norm. s",
+    ]  # fmt: skip
+    return head, [_source_line(figures) for figures in sources]
+
+
+def _source_line(figures: SourceFigures) -> list[str]:
+    scores, moved = figures.scores, figures.transferred
+    wrong = round((scores.hallucinations or 0) * scores.n)
+    return [
+        figures.source, str(scores.n), str(wrong),
+        *(with_interval(scores, name) for name in ("balanced", "auroc", "calibration_error")),
+        *map(_share, (figures.false_alarms, figures.misses, figures.undecided)),
+        *(with_interval(moved, name) if moved else NONE for name in ("balanced", "calibration_error")),
+        per_item(figures.cost, "evaluated"), per_item(figures.cost, "generated", 1), per_item(figures.cost, "normalised", 1),
+    ]  # fmt: skip
+
+
+def _share(share: Estimate) -> str:
+    return percent(share.value) + (_brackets(share.interval) if share.interval else "")
+
+
+def _brackets(interval: tuple[float, float]) -> str:
+    return f" [{percent(interval[0])}, {percent(interval[1])}]"
+
+
+def source_summary(sources: Sequence[SourceFigures]) -> str:
+    """Return the short table of the judge of single claims: no intervals."""
+    head, lines = source_table(sources)
+    return aligned([head, *([cell.split(" [")[0] for cell in line] for line in lines)])
 
 
 def summary(report: BenchReport) -> str:

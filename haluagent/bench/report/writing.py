@@ -6,8 +6,9 @@ from pathlib import Path
 
 from haluagent.bench.report.data import as_json, figures
 from haluagent.bench.report.markdown import markdown as as_markdown
+from haluagent.bench.report.markdown import quality
 from haluagent.bench.report.page import page
-from haluagent.bench.report.text import summary
+from haluagent.bench.report.text import aligned, source_summary, summary
 from haluagent.bench.rows import Row, RunInfo, read
 from haluagent.errors import ConfigError
 
@@ -40,3 +41,14 @@ def table(rows: Sequence[Row]) -> str:
     """Return the short table for a terminal: one line per set, with the simple prompt and the best trivial baseline
     beside the agent."""
     return summary(figures(RunInfo(version="", model=""), rows))
+
+
+def judge_table(rows: Sequence[Row]) -> str:
+    """Return the short table of a run of the judge of single claims, and below it, where other methods judged some of its
+    claims, the table of all methods."""
+    report = figures(RunInfo(version="", model=""), rows)
+    tables = [source_summary(report.sources)] if report.sources else []
+    if len(report.totals) > 1:
+        head, lines = quality(report)
+        tables.append(aligned([head[:10], *(line[:10] for line in lines if line[1] in report.totals)]))
+    return "\n\n".join(tables)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from haluagent.bench.rows import Row
-from haluagent.types import Label, Record
+from haluagent.bench.rows import VERDICTS, Row
+from haluagent.types import Record
 
 RESAMPLES = 1000
 BINS = 10
@@ -21,8 +21,6 @@ BLOCK = 2_000_000  # weights per block of resamples, so that a large set does no
 
 Numbers = NDArray[np.float64]
 Interval = tuple[float, float]
-
-VERDICTS: dict[Label, bool] = {"contradicted": True, "supported": False}
 
 
 class Scores(Record):
@@ -39,8 +37,8 @@ class Scores(Record):
     mean score and the share of hallucinations, weighted by the size of the bins. All items count. With few items, even
     perfect probabilities have an error above 0.
 
-    `intervals` are the 2.5th and 97.5th percentiles over resamples of the items, or of whole responses if the items are
-    sentences. At a share of exactly 0 or 1 such an interval has no width, although with n items a true share of 1 - 3/n
+    `intervals` are the 2.5th and 97.5th percentiles over resamples of the items, of whole responses if the items are
+    sentences, or of groups. At a share of exactly 0 or 1 such an interval has no width, although with n items a true share of 1 - 3/n
     would not be surprising.
     """
 
@@ -80,7 +78,7 @@ def scores(
     gold: Sequence[bool],
     verdicts: Sequence[bool | None],
     ranks: Sequence[float] | None = None,
-    clusters: Sequence[int] | None = None,
+    clusters: Sequence[int] | Sequence[str] | None = None,
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -102,8 +100,16 @@ def scores(
 
 
 def of_responses(rows: Sequence[Row]) -> Scores:
-    """Score a method's rows, one item per response."""
-    return scores([row.wrong for row in rows], [row.verdict for row in rows], [row.score for row in rows])
+    """Score a method's rows, one item per response. Responses of one group are resampled together."""
+    verdicts, ranks = [row.verdict for row in rows], [row.score for row in rows]
+    return scores([row.wrong for row in rows], verdicts, ranks, groups(rows))
+
+
+def groups(rows: Sequence[Row]) -> list[str] | None:
+    """Return a name for what each row is resampled with: its set and group. None if no row is in a group."""
+    if all(row.group is None for row in rows):
+        return None
+    return [f"{row.dataset}:{row.id if row.group is None else row.group}" for row in rows]
 
 
 def of_claims(rows: Sequence[Row]) -> Scores | None:
@@ -138,7 +144,7 @@ def _items(
     gold: Sequence[bool],
     verdicts: Sequence[bool | None],
     ranks: Sequence[float] | None,
-    clusters: Sequence[int] | None,
+    clusters: Sequence[int] | Sequence[str] | None,
 ) -> _Items:
     label = np.array(gold, dtype=bool)
     flagged = np.array([verdict is True for verdict in verdicts], dtype=bool)

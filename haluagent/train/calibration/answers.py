@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from haluagent.batch.journal import Journal, iterate
+from haluagent.bench.scoring.fit import log_loss, logistic, sigmoid
 from haluagent.corpora.pairs import SEED, digest
 from haluagent.detection.limits import Budget, Limits, Meter
 from haluagent.errors import ConfigError
@@ -22,7 +23,6 @@ from haluagent.protocols import Closable, Model, ToolContext
 from haluagent.text.segment import split
 from haluagent.tools.calculator.answer_check import look_at
 from haluagent.train.calibration.calibrate import recorded
-from haluagent.train.calibration.fit import log_loss, logistic, sigmoid
 from haluagent.train.trajectories import arithmetic
 from haluagent.train.trajectories.records import TrajectoryItem
 

@@ -4,6 +4,7 @@ constants."""
 import json
 from collections.abc import Callable, Sequence
 
+from haluagent.bench.scoring.fit import calibration_error, log_loss
 from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.passages import LANGUAGES
 from haluagent.judging.comparison import CLEAR, CONTRADICTED, SUPPORTED
@@ -20,7 +21,6 @@ from haluagent.train.calibration.curves import (
     present,
     refitted,
 )
-from haluagent.train.calibration.fit import calibration_error, log_loss
 from haluagent.types import Language
 
 FITTED: tuple[Wording, ...] = ("answer", "statement", "consistency", "results", "reasons", "relevance", "authentic")

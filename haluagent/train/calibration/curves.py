@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from haluagent.bench.scoring.fit import logistic, sigmoid
 from haluagent.judging.probabilities import AGREEMENT_TURNS
 from haluagent.models.calibration import Calibration, MatchCurve, Wording
-from haluagent.train.calibration.fit import logistic, sigmoid
 from haluagent.types import Language
 
 JudgementRow = dict[str, Any]

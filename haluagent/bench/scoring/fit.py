@@ -3,41 +3,45 @@
 import math
 from collections.abc import Sequence
 
-from haluagent.errors import ConfigError
-
-try:
-    import numpy as np
-except ImportError:
-    raise ConfigError('calibration needs one more package: pip install "haluagent[bench]"') from None
+import numpy as np
 
 L2 = 1.0  # on the coefficients of standardized features: keeps them finite if the labels are separable
 _STEPS, _DONE = 50, 1e-9
 
 
-def logistic(features: Sequence[Sequence[float]], labels: Sequence[bool], l2: float = L2) -> list[float]:
+def logistic(
+    features: Sequence[Sequence[float]],
+    labels: Sequence[bool],
+    l2: float = L2,
+    weights: Sequence[float] | None = None,
+) -> list[float]:
     """Return the intercept and the coefficients of a logistic regression (Platt 1999, for one or more features), found
     by Newton's method. The coefficients of the standardized features are penalized by `l2`; the intercept is not.
+    `weights` say how often each row counts; once, if there are none.
 
     A constant feature gets the coefficient 0. Raises ValueError if the labels are all the same.
     """
     if len(set(labels)) < 2:
         raise ValueError("right and wrong ones are needed")
     rows = np.array(features, dtype=np.float64)
-    means, scales = rows.mean(axis=0), np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 0.0)
+    counts = np.ones(len(rows)) if weights is None else np.array(weights, dtype=np.float64)
+    means = np.average(rows, axis=0, weights=counts)
+    deviations = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=counts))
+    scales = np.where(np.ptp(rows, axis=0) > 0, deviations, 0.0)
     standardized = np.divide(rows - means, scales, out=np.zeros_like(rows), where=scales > 0)
     columns = np.column_stack([np.ones(len(rows)), standardized])
     penalty = np.array([1e-6, *(l2 for _ in means)])
-    weights = np.zeros(len(penalty))
+    found = np.zeros(len(penalty))
     for _ in range(_STEPS):
-        chances = 1 / (1 + np.exp(-np.clip(columns @ weights, -50.0, 50.0)))
-        gradient = columns.T @ (np.array(labels) - chances) - penalty * weights
-        hessian = (columns.T * (chances * (1 - chances))) @ columns + np.diag(penalty)
+        chances = 1 / (1 + np.exp(-np.clip(columns @ found, -50.0, 50.0)))
+        gradient = columns.T @ (counts * (np.array(labels) - chances)) - penalty * found
+        hessian = (columns.T * (counts * chances * (1 - chances))) @ columns + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
-        weights += step
+        found += step
         if np.abs(step).max() < _DONE:
             break
-    slopes = np.divide(weights[1:], scales, out=np.zeros_like(means), where=scales > 0)
-    return [float(weights[0] - slopes @ means), *slopes.tolist()]
+    slopes = np.divide(found[1:], scales, out=np.zeros_like(means), where=scales > 0)
+    return [float(found[0] - slopes @ means), *slopes.tolist()]
 
 
 def sigmoid(value: float) -> float:

@@ -1,0 +1,79 @@
+"""`haluagent bench judge`: the judge of single claims, source by source."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.bench_running import show
+from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.options import AgentOptions, chosen_adapter
+
+
+def judge(
+    data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
+    out: Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")],
+    sources: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,…", help="Only these sources; names of 'bench list' are read as those sets."),
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=2, help="Claims taken of each source, at most half of them with either label.")
+    ] = 60,
+    full: Annotated[bool, typer.Option("--full", help="All claims of each source.")] = False,
+    peers: Annotated[
+        str | None,
+        typer.Option(help="Other methods on a part of the same claims, such as lynx,refchecker; see 'bench compare'."),
+    ] = None,
+    peer_sample: Annotated[int, typer.Option(min=2, help="Claims of each source that the peers judge.")] = 15,
+    endpoint: Endpoints = None,
+    in_flight: InFlight = None,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Judge failed claims again.")] = False,
+    token_budget: TokenBudget = None,
+    second_budget: SecondBudget = None,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+) -> None:
+    """Judge labelled claims beside their texts, one by one, as `match` and `claims` do, and print the figures of each
+    source. The same command resumes where it stopped; a larger sample goes on from a smaller one."""
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
+        search="none",
+    )  # fmt: skip
+
+    from haluagent.batch.pool import Bounds
+    from haluagent.bench import run
+    from haluagent.bench.datasets import claims_beside_texts as claims
+    from haluagent.bench.methods.registry import METHODS
+    from haluagent.bench.peers.compare import Peers
+    from haluagent.bench.report.data import JUDGE
+    from haluagent.bench.report.writing import judge_table
+
+    items = claims.sources(data, sources)
+    chosen = items if full else {name: claims.sample(own, sample) for name, own in items.items()}
+    few = {name: claims.sample(own, min(peer_sample, sample)) for name, own in items.items()}
+    names = [name.strip() for name in (peers or "").split(",") if name.strip()]
+    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    others = Peers([name for name in names if name not in METHODS], agents[0])
+    show(
+        lambda progress: run.judge(
+            [
+                *((name, item, JUDGE) for name, item in claims.in_turns(chosen)),
+                *((name, item, peer) for peer in names for name, item in claims.in_turns(few)),
+            ],
+            agents,
+            out,
+            methods=METHODS | others.methods,
+            during=others.running(),
+            in_flight=at_once,
+            bounds=Bounds(tokens=token_budget, seconds=second_budget),
+            again=retry_errors,
+            progress=progress,
+        ),
+        out,
+        judge_table,
+    )
