@@ -83,7 +83,7 @@ def _find_numbers(text: str) -> tuple[Number, ...]:
             if not taken.meets(item[:2]):
                 found.append(item)
                 taken.add(item[:2])
-    numbers = []
+    numbers: list[Number] = []
     for start, end, value, decimals, percent in sorted(found):
         span = plain.span(start, end)
         if numbers and span[0] < numbers[-1].span[1]:

@@ -110,4 +110,6 @@ def unsaid(text: str) -> str | None:
         return None
     before, behind = text[: found.start()], text[found.end() : end]
     topic = behind if _LEAD.fullmatch(before.lower()) else before if _LEAD.fullmatch(behind.lower()) else ""
+    if found[0].endswith(" that") and topic.strip(" .。"):
+        return None  # that something is so
     return None if _STATES.search(topic) else topic.strip(" .。") or None

@@ -55,8 +55,8 @@ def test_a_failure_shows_sentence_verdict_evidence_score_and_threshold(inner: py
         f"""
         from haluagent.pytest_plugin import assert_no_hallucination
 
-        def test_right(): assert_no_hallucination("How many pens?", {RIGHT!r})
-        def test_wrong(): assert_no_hallucination("How many pens?", {f"{RIGHT} {WRONG}"!r}, threshold=0.6)
+        def test_right(): assert_no_hallucination("Show the sum.", {RIGHT!r})
+        def test_wrong(): assert_no_hallucination("Show the sum.", {f"{RIGHT} {WRONG}"!r}, threshold=0.6)
         """
     )
     ran = inner.runpytest("-p", "no:terminalreporter_color")
@@ -138,9 +138,9 @@ def test_one_agent_serves_the_session_and_none_is_made_in_vain(inner: pytest.Pyt
         import conftest
         from haluagent.pytest_plugin import assert_no_hallucination
 
-        def test_one(): assert_no_hallucination("How many pens?", {RIGHT!r})
+        def test_one(): assert_no_hallucination("Show the sum.", {RIGHT!r})
         class TestMore:
-            def test_two(self): assert_no_hallucination("How many pens?", {RIGHT!r})
+            def test_two(self): assert_no_hallucination("Show the sum.", {RIGHT!r})
             def test_same(self): assert conftest.made == ["agent"]
         """,
     )
@@ -150,7 +150,7 @@ def test_one_agent_serves_the_session_and_none_is_made_in_vain(inner: pytest.Pyt
 def test_the_model_is_named_on_the_command_line_or_in_the_ini_file(pytester: pytest.Pytester, endpoint: Any) -> None:
     pytester.makepyfile(
         f"""
-        def test_right(assert_no_hallucination): assert_no_hallucination("How many pens?", {RIGHT!r})
+        def test_right(assert_no_hallucination): assert_no_hallucination("Show the sum.", {RIGHT!r})
         def test_name(haluagent_agent): assert haluagent_agent.model.name == "scripted"
         """
     )
@@ -165,8 +165,8 @@ def test_the_model_is_named_on_the_command_line_or_in_the_ini_file(pytester: pyt
 def test_an_endpoint_that_is_not_there_fails_the_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         f"""
-        def test_fails(assert_no_hallucination): assert_no_hallucination("How many pens?", {RIGHT!r})
-        def test_skips(assert_no_hallucination): assert_no_hallucination("How many pens?", {RIGHT!r}, on_error="skip")
+        def test_fails(assert_no_hallucination): assert_no_hallucination("Show the sum.", {RIGHT!r})
+        def test_skips(assert_no_hallucination): assert_no_hallucination("Show the sum.", {RIGHT!r}, on_error="skip")
         """
     )
     ran = pytester.runpytest_subprocess("--haluagent-base-url=http://127.0.0.1:9/v1")

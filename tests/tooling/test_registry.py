@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from haluagent.errors import ConfigError, FormatError, ModelError, ToolError
+from haluagent.errors import ConfigError, DetectionEnded, FormatError, ModelError, ToolError
 from haluagent.protocols import ToolContext
 from haluagent.tooling.definition import tool
 from haluagent.tooling.registry import Registry
@@ -83,11 +83,7 @@ def test_whatever_a_tool_raises_is_a_tool_error(
         call(Registry([make_probe(probe)]), make_context("q", "One."), sentence="S1")
 
 
-class Interruption(Exception):
-    passes_tools = True
-
-
-@pytest.mark.parametrize("raised", [ModelError("no answer"), FormatError("write it so"), Interruption("enough")])
+@pytest.mark.parametrize("raised", [ModelError("no answer"), FormatError("write it so"), DetectionEnded("enough")])
 def test_what_ends_a_detection_passes_through_a_tool(
     raised: Exception, make_context: Callable[..., ToolContext]
 ) -> None:

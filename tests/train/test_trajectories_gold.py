@@ -79,7 +79,10 @@ def test_what_announces_the_work_or_restates_the_question_is_no_mistake(language
     response = f"{PLANS[language][0]}\n{before}\n6 × 15 = {result}。{answer.format(result)}"
     found = detected(lesson("math", language, question, response, wrong, answer="90", formula="6*15"))
     assert failing(found) is None
-    assert found.labels[:3] == ("no_claim", "supported", "contradicted" if wrong else "supported")
+    # A restatement is open: its numbers may be those of other things. A right answer supports it, as one of its steps.
+    assert found.labels[:3] == (
+        ("no_claim", "unverified", "contradicted") if wrong else ("no_claim", "supported", "supported")
+    )
     assert {"get_answer", "calculator", "claim"} <= called(found)
 
 

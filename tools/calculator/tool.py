@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 
 from haluagent.arithmetic.conversions import Conversion, find_conversions
@@ -129,7 +130,8 @@ async def calculator(context: ToolContext, sentence: Sentence, formula: str | No
 def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult:
     equations = find_equations(sentence.text)
     conversions = find_conversions(sentence.text)
-    found = [(item.span, item.holds, _evidence(context, sentence, item)) for item in [*equations, *conversions]]
+    stated: list[Equation | Conversion] = [*equations, *conversions]
+    found = [(item.span, item.holds, _evidence(context, sentence, item)) for item in stated]
     if wrong := [evidence for _, holds, evidence in found if holds is False]:
         return _result("contradicted", STATED_CONFIDENCE, wrong)
     if checked := _solve_stated(context, sentence, equations):
@@ -207,7 +209,7 @@ def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equa
     return None
 
 
-def _of_several(context: ToolContext, found: list[Fraction], values: dict[str, Number]) -> bool:
+def _of_several(context: ToolContext, found: list[Fraction], values: Mapping[str, Number]) -> bool:
     """Return whether another equation of the response has other solutions: then a letter stands for several unknowns."""
     others = (solved(equation, values) for other in context.sentences for equation in find_equations(other.text))
     return any(known is not None and set(known[1]) != set(found) for known in others)
