@@ -19,7 +19,7 @@ from haluagent.arithmetic.sides import Side, side_after, side_before
 from haluagent.arithmetic.stated import why_open
 from haluagent.errors import ToolError
 from haluagent.text.numbers import close
-from haluagent.text.units import dimensions, has_unit, mixed_units
+from haluagent.text.units import dimensions, mixed_units
 from haluagent.types import Span
 
 MAX_EQUATIONS = 60
@@ -35,6 +35,7 @@ _CHANGES = frozenset(
 _TIMES_100 = re.compile(r"\*100(?![0-9.])|(?<![0-9.])100\*")
 _DATE = re.compile(r"(?<![0-9])[0-9]{4}([-/])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])|(?:^|[-/])0[0-9]")
 _DOTTED = re.compile(r"[0-9]{1,3}\.[0-9]{3}")
+_BASE = re.compile(r"(?<=[0-9])[₀-₉]+")  # 1101₂ is no number to calculate with
 _FOOTNOTE = re.compile(r"(?<=[0-9%])\[[0-9]{1,3}\]")
 
 
@@ -82,6 +83,7 @@ def calculates_rightly(text: str) -> bool:
 def _find_equations(text: str, algebra: bool) -> tuple[Equation, ...]:
     found: list[Equation] = []
     plain = _FOOTNOTE.sub(lambda mark: " " * len(mark[0]), text)
+    plain = _BASE.sub(lambda base: "x" * len(base[0]), plain)
     for stated in _pairs(tokenize(plain)):
         equation = _check(text, stated)
         if equation.holds is not None and (reason := why_open(text, equation.span, equation.holds)):
@@ -145,7 +147,9 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[_Stated]:
                     lead,
                     words,
                     any(token.kind in ("number", "spelled") for token in rest),
-                    frozenset(token.raw.lower() for token in rest[:1] if token.kind == "unknown"),
+                    frozenset(
+                        token.raw.lower() for token in rest[:1] if token.kind == "unknown" or token.text in SIGNS
+                    ),
                 )
                 worked_out = right
 
@@ -228,8 +232,8 @@ def _unclear(computed: Side, claimed: Side, stated: _Stated) -> str:
     if both & _CHANGES:
         return "a word in it changes a number"
     adds = any(token.text in "+-" for token in computed.tokens)
-    if adds and sum(has_unit([unit]) for unit in computed.measures) > 1:
-        return "it adds different units"
+    if adds and len(computed.measures - _ABOUT) > 1:
+        return "it adds different things"
     if _percents(computed) and not _all_percents(computed) and (adds or _percents(claimed)):
         return "its percent may be of a number or a unit"
     if not _may_result(dimensions(computed.measures), dimensions(claimed.measures)):
@@ -320,8 +324,7 @@ def _same_kind(computed: Side, claimed: Side, behind: frozenset[str], value: Fra
     if stated - SIGNS and (_percents(computed) or _is_power_of_ten(value, claim)):
         return False  # 0.25% × 4 = 100 bps, 1200 × 2.5 = 3 kN
     marks = [token for token in computed.tokens if token.kind == "operator"]
-    adds = any(token.text in "+-" for token in marks)
-    if adds and len(given) > 1 or not stated <= given and given:
+    if given and not stated <= given:
         return False
     if claimed.has_operator and given and not stated:
         return False  # 3/15 + 30 days = 4/14
@@ -335,7 +338,7 @@ def _is_power_of_ten(value: Fraction, claim: Fraction) -> bool:
     """Return whether one is ten, a hundred, a thousand … times the other, to three digits."""
     if value <= 0 or claim <= 0:
         return False
-    digits = log10(value / claim)
+    digits = log10(value.numerator * claim.denominator) - log10(value.denominator * claim.numerator)  # of any size
     return round(digits) != 0 and abs(digits - round(digits)) < 0.001
 
 
