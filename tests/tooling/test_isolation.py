@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 from raising import CLASSES, made
@@ -122,8 +122,16 @@ def test_work_that_is_cancelled_before_it_began_leaves_no_warning(recwarn: pytes
     assert not recwarn.list
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Ctrl-C as in a program in the foreground: what runs in the background inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_only_pythons_own_ctrl_c_counts_as_one() -> None:
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert is_ctrl_c(KeyboardInterrupt())
     assert not is_ctrl_c(SystemExit())
     found: list[bool] = []
@@ -143,6 +151,8 @@ def test_a_real_ctrl_c_ends_the_program(loop: str) -> None:
     program = f"""
 import asyncio, os, signal
 from haluagent.tooling.isolation import isolated
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background inherits that it is ignored
 
 async def work():
     os.kill(os.getpid(), signal.SIGINT)
