@@ -19,7 +19,7 @@ _PATTERNS = [
     rf"\b{_READER}\b[^.\n]{{0,40}}\b(?:must|should|please|have to) (?:always |only )?{_REPLY}\b",
     r"\bauthori[sz]e you to\b|\bis the response (?:right|correct|wrong)\b|\bthe response is (?:right|correct|wrong)\b",
     rf"\b{_REPLY}(?:\s+(?:with|only|option|the letter)){{0,3}}\s+{_LETTER}",
-    rf"\b(?:{_REPLY}|mark|label|report)\b[^.\n]{{0,30}}(?:\bas |[:=] ?)[\"'“]?(?:supported|contradicted|unverified|[01]\b)",
+    rf"\b(?:{_REPLY}|mark|label|report)\b[^.\n]{{0,30}}(?:\bas |[:=] ?)[\"'“]?(?:supported|contradicted|unverified)",
     rf"\bthe (?:right|correct) (?:answer|option)\b[^.\n]{{0,40}} is {_LETTER}",
     r"\bget_answer\(|[\"']role[\"']\s*:\s*[\"'](?:system|assistant)",
     r"(?:忽略|无视|忘记|忘掉)[^。\n]{0,6}(?:你的?|所有|一切|以上|上面|之前|前面|参考)[^。\n]{0,8}(?:指令|指示|提示|内容|资料|规则|要求|问题|回复)",
@@ -31,9 +31,9 @@ _PATTERNS = [
 _ORDER = re.compile("|".join(_PATTERNS), re.IGNORECASE)
 # Marks that no ordinary text has. The fence breaks many more, such as those that a program may have too.
 _CONVERSATION = re.compile(
-    r"[<‹][|｜]|[|｜][>›]|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>|\[g?MASK\]|<[/ ]{0,4}(?:think|tool_call|tool_response|"
-    r"response|reference|observation|statement)[ ]{0,4}>",
-    re.IGNORECASE,
+    r"[<‹＜][|｜]\w[^<>|｜\n]{0,40}[|｜][>›＞]|\[/?INST\]|\[/?SYSTEM_PROMPT\]|<</?SYS>>|<(?:start|end)_of_turn>|\[gMASK\]|"
+    r"<[/ ]{0,4}(?:think|tool_call|tool_response)[ ]{0,4}>|<[ ]{0,4}/[ ]{0,4}(?:reference|observation|statement)\b|^OBSERVATION\s?:",
+    re.MULTILINE,
 )
 _SPACED = re.compile(r"(?<!\S)\S(?!\S)")
 
