@@ -46,7 +46,15 @@ class Server(uvicorn.Server):
         self._scheduler: Scheduler = app.state.scheduler
         self._grace = settings.grace
         self._said = said
-        self.returned = threading.Event()
+        self._returned: threading.Event | None = None  # set where it has the process to itself, and returns
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Run until a signal. From the main thread the process is the server's: it ends even where a tool never does."""
+        if threading.current_thread() is threading.main_thread():
+            self._returned = threading.Event()
+        super().run(sockets)
+        if self._returned:
+            self._returned.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -57,7 +65,9 @@ class Server(uvicorn.Server):
         """Stop gracefully at the first signal, and at once at the second. Neither is passed on, so the process ends with 0."""
         self.force_exit = self.should_exit
         self.should_exit = True
-        threading.Thread(target=_end_at_last, args=(self._grace + LEAVING + STUCK, self.returned), daemon=True).start()
+        if self._returned:
+            limit = self._grace + LEAVING + STUCK
+            threading.Thread(target=_end_at_last, args=(limit, self._returned), daemon=True).start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin nothing new. What is in flight has its time, and is then told that the server stops."""
@@ -115,7 +125,6 @@ def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) 
     said = f"HaluAgent listens on http://{place} (model {agent.model.name}), and loads the model"
     server = Server(make_app(agent, settings), settings, said)
     server.run([listening])
-    server.returned.set()
 
 
 def _end_at_last(seconds: float, returned: threading.Event) -> None:
