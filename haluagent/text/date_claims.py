@@ -284,6 +284,7 @@ _SPECIAL = re.compile(
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
+    r"\b(?:the|this|our|your|their)\s[a-z-]+\slasts\b|[\u4e00-\u9fff]{0,4}(?:持续|历时|为期)|"
     r"\b(?:there|are|is|were|was|it's|its|it|that's|that|this|these|those|the|a|an|in|of|exactly|exact|precisely|total|"
     r"altogether|all|from|to|and|until|till|between|since|apart|days|weeks|months|number|length|difference|interval|period|"
     r"time|span|gap|distance|answer|final|correct|so|therefore|thus|hence|result|equals?|makes?|have|has|passed|pass|elapsed|"

@@ -21,7 +21,7 @@ def agent(engine_model: Model) -> Iterator[HaluAgent]:
 
 
 def shelves(count: int) -> str:
-    return " ".join(f"Shelf {n} holds {n} * 12 = {n * 12} books." for n in range(1, count + 1))
+    return " ".join(f"So it is {n} * 12 = {n * 12}." for n in range(1, count + 1))
 
 
 def spent(detection: Detection) -> list[Usage]:
