@@ -443,7 +443,7 @@ def test_what_fails_is_said_in_one_sentence(open_page: Open, site: tuple[str, Sc
     page = open_page(console="Failed to load resource|ERR_|properties of undefined")
     alert = page.get_by_role("alert")
     page.get_by_role("button", name=re.compile("^Check")).click()
-    assert alert.inner_text() == "There is nothing to check yet: fill in the question and the response."
+    assert alert.inner_text() == "There is nothing to check yet: fill in the response."
     finish(page, {"response": "It is right. Here we break."})  # an error event in the middle of the stream
     assert alert.inner_text() == "The model could not be reached or failed: the endpoint did not answer"
     assert states(page) == ["supported", "unchecked"]
