@@ -19,6 +19,11 @@ _WORD = re.compile(
 )
 _LETTER = re.compile(r"[^\W_]")
 _HYPHEN = re.compile(r"[-‐‑–—/]")
+_OPENING = re.compile(r"\A\s*[^\n]{1,120}(?:[:：]\**\s*\n|\n\s*\n)|\A\s*(?:#{1,6} |\*\*)[^\n]{1,80}\n")
+_CLOSING = re.compile(
+    r"\s*[(（*_\[]*[^\n()（）]{0,24}(?<!\d)\d{1,5}\s?(?:words?|characters?|个?字)?[^\n()（）]{0,6}[)）*_\]]*\s*\Z",
+    re.IGNORECASE,
+)
 
 
 def count(text: str, unit: Unit) -> int:
@@ -85,13 +90,9 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
     if requirement is None:
         raise ToolError(message("word_count.unasked", context.language))
     number = count(context.response, requirement.unit)
-    label: Label | None = "supported" if requirement.allows(number) else "contradicted"
-    texts = (context.response, without_frame(context.response))
-    counts = [
-        other for text in texts for other in (count(text, requirement.unit), *other_counts(text, requirement.unit))
-    ]
-    if label == "contradicted" and any(map(requirement.allows, counts)):
-        label = None
+    label: Label | None = "supported"
+    if not requirement.allows(number):
+        label = None if _fits_otherwise(context.response, requirement) else "contradicted"
     observation = _observe(context, requirement, number, label)
     evidence = (
         Evidence(source="word_count", text=observation, span=(0, len(context.response))),
@@ -100,11 +101,11 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
     return ToolResult(observation=observation, label=label, confidence=CONFIDENCE, evidence=evidence)
 
 
-_OPENING = re.compile(r"\A\s*[^\n]{1,120}(?:[:：]\**\s*\n|\n\s*\n)|\A\s*(?:#{1,6} |\*\*)[^\n]{1,80}\n")
-_CLOSING = re.compile(
-    r"\s*[(（*_\[]*[^\n()（）]{0,24}(?<!\d)\d{1,5}\s?(?:words?|characters?|个?字)?[^\n()（）]{0,6}[)）*_\]]*\s*\Z",
-    re.IGNORECASE,
-)
+def _fits_otherwise(response: str, requirement: Requirement) -> bool:
+    """Return whether a response has its length by another usual way of counting, or without its frame."""
+    bare = without_frame(response)
+    counts = {count(bare, requirement.unit)}.union(*(other_counts(one, requirement.unit) for one in (response, bare)))
+    return any(map(requirement.allows, counts))
 
 
 def without_frame(text: str) -> str:

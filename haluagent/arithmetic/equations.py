@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log10
 
 from haluagent.arithmetic.expressions import Value, algebra_left, evaluate_source, same_sources, source
@@ -309,10 +309,8 @@ def _excuse(value: Fraction, claim: Fraction, computed: Side, claimed: Side, sta
         return "its point may be that of a decimal"
     if abs(value - claim) * 10**9 <= abs(value):
         return "it may be a computer's fraction"
-    values, claims = list(_other_values(computed)), list(_other_values(claimed))
-    if any(_same(reading, claim) for reading in values) or any(_same(value, reading) for reading in claims):
-        return "its signs can be read in another way"
-    if any(_same(first, second) for first in values for second in claims):
+    _, *others = product((value, *_other_values(computed)), (claim, *_other_values(claimed)))
+    if any(_same(first, second) for first, second in others):
         return "its signs can be read in another way"
     return ""
 
@@ -462,7 +460,3 @@ def _divides(side: Side) -> bool:
     return any(token.kind == "fraction" or token.text == "/" for token in side.tokens if token.kind != "number") or any(
         token.kind == "number" and "/" in token.text for token in side.tokens
     )
-
-
-def _has_pi(side: Side) -> bool:
-    return any(token.kind == "pi" for token in side.tokens)

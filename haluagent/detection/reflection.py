@@ -3,6 +3,7 @@
 Every revision keeps the label it replaced and the reason.
 """
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -16,11 +17,11 @@ from haluagent.judging.passages import quoted
 from haluagent.prompts import render
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.text.topics import topics
-from haluagent.tooling.coverage import is_about
 from haluagent.types import Evidence, Label, MemoryEntry
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
 QUOTED = 0.95
+_NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
 STEP = 0.9  # that a step is right where the answer is: of 21 in recorded runs, read by hand, 20 were
 
 
@@ -113,9 +114,17 @@ def _numbers_of_the_solution(state: DetectionState) -> set[Fraction]:
 def _is_step(text: str, question: str, known: set[Fraction]) -> bool:
     """Return True for a sentence that only calculates, or that is about what the question is about. Without a formula
     (`0.9x = x - 250`), each number must be one of `known`; in a formula a number may be worked out on the way."""
-    if not is_about(text, question):
+    if not _is_about(text, question):
         return False
     return _has_formula(text) or (bool(topics(text)) and all(number.value in known for number in find_numbers(text)))
+
+
+def _is_about(text: str, problem: str) -> bool:
+    """Return True for a text that speaks of what a problem speaks of: two of three of its words that are neither numbers nor
+    said in any calculation stand in it (of a Chinese pair, both characters), and every name."""
+    said, asked = topics(text), topics(problem)
+    shared = [word for word in said if word in asked or (not word.isascii() and set(word) <= set(problem))]
+    return 3 * len(shared) >= 2 * len(said) and all(name in problem for name in _NAME.findall(text))
 
 
 def _has_formula(text: str) -> bool:

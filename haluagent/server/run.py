@@ -46,15 +46,15 @@ class Server(uvicorn.Server):
         self._scheduler: Scheduler = app.state.scheduler
         self._grace = settings.grace
         self._said = said
-        self._returned: threading.Event | None = None  # set where it has the process to itself, and returns
+        self._alone = False  # in the process
+        self._last: threading.Timer | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Run until a signal. From the main thread the process is the server's: it ends even where a tool never does."""
-        if threading.current_thread() is threading.main_thread():
-            self._returned = threading.Event()
+        self._alone = threading.current_thread() is threading.main_thread()
         super().run(sockets)
-        if self._returned:
-            self._returned.set()
+        if self._last:
+            self._last.cancel()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -65,9 +65,10 @@ class Server(uvicorn.Server):
         """Stop gracefully at the first signal, and at once at the second. Neither is passed on, so the process ends with 0."""
         self.force_exit = self.should_exit
         self.should_exit = True
-        if self._returned:
-            limit = self._grace + LEAVING + STUCK
-            threading.Thread(target=_end_at_last, args=(limit, self._returned), daemon=True).start()
+        if self._alone and self._last is None:  # a tool may hold the event loop, or have a thread that never ends
+            self._last = threading.Timer(self._grace + LEAVING + STUCK, os._exit, (0,))
+            self._last.daemon = True
+            self._last.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin nothing new. What is in flight has its time, and is then told that the server stops."""
@@ -125,10 +126,3 @@ def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) 
     said = f"HaluAgent listens on http://{place} (model {agent.model.name}), and loads the model"
     server = Server(make_app(agent, settings), settings, said)
     server.run([listening])
-
-
-def _end_at_last(seconds: float, returned: threading.Event) -> None:
-    """End the process where a server that was told to stop has not returned by then: a tool holds the event loop, or has a
-    thread that never ends."""
-    if not returned.wait(seconds):
-        os._exit(0)

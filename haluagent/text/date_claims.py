@@ -5,7 +5,7 @@ what stands around these signs has to be words that add nothing: anything left o
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -13,7 +13,8 @@ from typing import Literal
 
 from haluagent.text.dates import find_dates, find_days, find_weekdays
 from haluagent.text.instructions import prepared
-from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, read_english, read_han
+from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, read_whole
+from haluagent.text.places import covered
 from haluagent.types import Span
 
 Unit = Literal["days", "weeks", "months"]
@@ -116,19 +117,11 @@ def _mark(text: str, known: tuple[date, ...] = (), *, amounts: bool = True) -> _
         if day.year is None and len(same) == 1:
             dates[day.span] = same[0]
     dates = {_trimmed(plain, span): value for span, value in dates.items()}
-    marked = _sign(plain, dates, _DATE)
+    marked = covered(plain, dates, _DATE)
     weekdays = {span: number for number, span in find_weekdays(marked) if not _no_weekday(marked, span)}
-    marked = _sign(marked, weekdays, _WEEKDAY)
+    marked = covered(marked, weekdays, _WEEKDAY)
     lengths = {amount.span: amount for amount in _amounts(marked)} if amounts else {}
-    return _Marked(_sign(marked, lengths, _LENGTH), dates, lengths, weekdays)
-
-
-def _sign(text: str, spans: Iterable[Span], sign: str) -> str:
-    """Return the text with a sign in place of every character of the spans."""
-    signed = list(text)
-    for start, end in spans:
-        signed[start:end] = sign * (end - start)
-    return "".join(signed)
+    return _Marked(covered(marked, lengths, _LENGTH), dates, lengths, weekdays)
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -157,7 +150,7 @@ _SMALL_WORDS = frozenset(
 def _amounts(text: str) -> Iterator[_Amount]:
     """Yield the lengths of time: `15 days`, `2 weeks`, and weeks with days or years with months as one."""
     for match in _AMOUNT.finditer(text):
-        parts = [(_read(part["number"]), _unit_of(part["unit"])) for part in _ONE.finditer(match[0])]
+        parts = [(read_whole(part["number"]), _unit_of(part["unit"])) for part in _ONE.finditer(match[0])]
         if len(parts) == 1:
             ((value, unit),) = parts
             factor, base = (12, "months") if unit == "years" else (1, unit)
@@ -175,13 +168,6 @@ def _amounts(text: str) -> Iterator[_Amount]:
 
 def _unit_of(text: str) -> str:
     return _UNITS.get(text) or text.lower().rstrip("s") + "s"
-
-
-def _read(text: str) -> int | None:
-    if text[0].isdigit():
-        return int(text.replace(",", ""))
-    value = read_english(text.lower()) if text.isascii() else read_han(text)
-    return int(value) if value is not None and value.denominator == 1 else None
 
 
 # --- Weekdays ---------------------------------------------------------------------------------------------------------
@@ -368,10 +354,14 @@ def distance_claims(
     inclusive = bool(_BOTH_DAYS.search(sentence)) or bool(_BOTH_DAYS.search(question))
     text = _BOTH_DAYS.sub(lambda match: " " * len(match[0]), sentence)
     marked = _mark(text, (asked.start, asked.end) if asked else ())
-    if not marked.amounts and (match := _COUNTED.search(marked.text)) and (value := _read(match["number"])) is not None:
+    if (
+        not marked.amounts
+        and (match := _COUNTED.search(marked.text))
+        and (value := read_whole(match["number"])) is not None
+    ):
         unit: Unit = "weeks" if match["unit"] == "weeks" else "months" if match["unit"] == "months" else "days"
         span = match.span("number")
-        marked = replace(marked, text=_sign(marked.text, [span], _LENGTH), amounts={span: _Amount(value, unit, span)})
+        marked = replace(marked, text=covered(marked.text, [span], _LENGTH), amounts={span: _Amount(value, unit, span)})
     if "?" in marked.text or _SPECIAL.search(marked.text) or _counts_otherwise(question):
         return []
     inner = bool(_INNER.search(sentence))
@@ -418,7 +408,7 @@ def _adds_nothing(text: str) -> bool:
 
 def _bare_number(text: str) -> tuple[int, Span] | None:
     match = re.fullmatch(rf"\W*(?P<number>{_NUMBER})\W*", text, re.IGNORECASE)
-    value = _read(match["number"]) if match else None
+    value = read_whole(match["number"]) if match else None
     return (value, match.span("number")) if match and value is not None else None
 
 

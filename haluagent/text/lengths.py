@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from haluagent.text import instructions
-from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, read_english, read_han
+from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, read_whole
 from haluagent.types import Language, Span
 
 Unit = Literal["字", "words", "characters"]
@@ -255,7 +255,7 @@ def _groups(sentence: str, language: Language) -> Iterator[list[_Length]]:
 def _lengths(sentence: str, language: Language) -> Iterator[_Length]:
     """Yield what may be a length: numbers with a unit, a bound, or both."""
     for match in _LENGTHS[language].finditer(sentence):
-        low, high = _read(match["low"]), _read(match["high"]) if match["high"] else None
+        low, high = read_whole(match["low"]), read_whole(match["high"]) if match["high"] else None
         bounds = {
             _bound_of(match[name], table[language]) for name, table in (("before", _BEFORE), ("after", _AFTER))
             if match[name]
@@ -279,10 +279,3 @@ def _lengths(sentence: str, language: Language) -> Iterator[_Length]:
 
 def _bound_of(mark: str, named: dict[Bound, str]) -> Bound | None:
     return next((bound for bound, pattern in named.items() if re.fullmatch(pattern, mark, re.IGNORECASE)), None)
-
-
-def _read(text: str) -> int | None:
-    if text[0].isdigit():
-        return int(text.replace(",", ""))
-    value = read_han(text) if not text.isascii() else read_english(re.sub(r"^a\s+", "", text.lower()))
-    return int(value) if value is not None and value.denominator == 1 else None

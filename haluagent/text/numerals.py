@@ -60,3 +60,11 @@ def read_han(text: str) -> Fraction | None:
         return Fraction(str(cn2an.cn2an(text.replace("〇", "零"), "smart")))
     except (ValueError, KeyError, IndexError, AttributeError, TypeError):
         return None
+
+
+def read_whole(text: str) -> int | None:
+    """Return the whole number that a text is, in digits, English words or Chinese numerals; None where it is none."""
+    if text[0].isdigit():
+        return int(text.replace(",", ""))
+    value = read_english(text) if text.isascii() else read_han(text)
+    return int(value) if value is not None and value.denominator == 1 else None

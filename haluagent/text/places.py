@@ -1,6 +1,17 @@
 """Places in a text that are taken: what was read as one thing is not read as another."""
 
+from collections.abc import Iterable
+
 from haluagent.types import Span
+
+
+def covered(text: str, spans: Iterable[Span], sign: str) -> str:
+    """Return the text with `sign` in place of every character of the spans: all other characters keep their places."""
+    parts, last = [], 0
+    for start, end in sorted(spans):
+        parts += [text[last:start], sign * (end - max(start, last))]
+        last = max(last, end)
+    return "".join([*parts, text[last:]])
 
 
 class Taken:

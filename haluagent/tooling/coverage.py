@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from haluagent.text.numbers import find_numbers
+from haluagent.text.places import covered
 from haluagent.text.topics import topics
 from haluagent.text.units import has_unit
 from haluagent.types import CheckedPart, Sentence, Span
@@ -20,7 +21,6 @@ _LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,2}[.)、]\s?|(?:step|case|part) \d{1,2}
 _BEHIND = re.compile(
     rf"(?<!{_CHECKED}){_CHECKED}++" + r"[ \t]?[(（]?(?P<word>[a-z]{1,20}|[\u3400-\u9fff]{1,4})(?=\s*(?:$|[^\w\s]))"
 )
-_NAME = re.compile(r"(?<=[\w,] )[A-Z][a-z]+")
 _ASKS_A_VALUE = re.compile(
     r"\b(?:how|when|what|which)\b[^?？]*[?？]|多少|几|何时|(?:什么|哪|多[长高大远重快深久])[^?？]*[?？]", re.IGNORECASE
 )
@@ -39,10 +39,7 @@ def open_parts(sentence: Sentence, checked: Collection[Span], question: str = ""
         asked = {number.value for number in find_numbers(question)}
         if not any(number.value in asked for one in inside for number in find_numbers(one)):
             return (sentence.span,)
-    rest = text
-    for start, end in checked:
-        rest = rest[:start] + _CHECKED * (end - start) + rest[end:]
-    rest = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), rest)
+    rest = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), covered(text, checked, _CHECKED))
 
     def without_unit(behind: re.Match[str]) -> str:
         word = behind["word"]
@@ -84,11 +81,3 @@ def _clauses(text: str) -> Iterator[Span]:
 
 def _claims(clause: str) -> bool:
     return bool(find_numbers(clause) or topics(clause))
-
-
-def is_about(text: str, problem: str) -> bool:
-    """Return whether a text speaks of what a problem speaks of: two of three of its words that are neither numbers nor said
-    in any calculation stand in it (of a Chinese pair, both characters), and every name."""
-    said, asked = topics(text), topics(problem)
-    shared = [word for word in said if word in asked or (not word.isascii() and set(word) <= set(problem))]
-    return 3 * len(shared) >= 2 * len(said) and all(name in problem for name in _NAME.findall(text))

@@ -10,29 +10,7 @@ from haluagent.text import instructions, lengths
 from haluagent.text.lengths import length_requirement
 
 ASKED = [
-    ("请用30字描述大海", 27, 33),
-    ("不少于500字", 500, None),
-    ("800字左右", 720, 880),
-    ("约100字", 90, 110),
-    ("50到80字", 50, 80),
-    ("用50-80字", 50, 80),
-    ("100字到200字", 100, 200),
-    ("不超过20个字", None, 20),
-    ("100字以内", None, 100),
-    ("少于50字", None, 49),
-    ("用一百字介绍", 90, 110),
-    ("不少于500字，不超过800字", 500, 800),
-    ("请用5个单词", 4, 6),
-    ("超过100字", 101, None),
-    ("Describe it in 50 words.", 45, 55),
     ("Describe it in exactly 50 words.", 50, 50),
-    ("Write at least 200 words", 200, None),
-    ("no more than 140 characters", None, 140),
-    ("about 100 words", 90, 110),
-    ("between 50 and 80 words", 50, 80),
-    ("Write a 200-word essay", 180, 220),
-    ("under one hundred words", None, 99),
-    ("two hundred words or less", None, 200),
     ("不得超过100字", None, 100),
     ("不要超过100字", None, 100),
     ("别超过100字", None, 100),
@@ -374,7 +352,42 @@ NOT_ASKED = [
     "请写一首20字的五言绝句",
     "千字以内介绍北京",
     "请写50字的北京介绍",
+    "",
 ]
+
+
+@pytest.mark.parametrize(
+    ("question", "unit", "minimum", "maximum"),
+    [
+        ("请用30字描述大海", "字", 27, 33),
+        ("不少于500字", "字", 500, None),
+        ("800字左右", "字", 720, 880),
+        ("约100字", "字", 90, 110),
+        ("50到80字", "字", 50, 80),
+        ("用50-80字", "字", 50, 80),
+        ("100字到200字", "字", 100, 200),
+        ("不超过20个字", "字", None, 20),
+        ("100字以内", "字", None, 100),
+        ("少于50字", "字", None, 49),
+        ("用一百字介绍", "字", 90, 110),
+        ("不少于500字，不超过800字", "字", 500, 800),
+        ("请用5个单词", "words", 4, 6),
+        ("超过100字", "字", 101, None),
+        ("Describe it in 50 words.", "words", 45, 55),
+        ("Write at least 200 words", "words", 200, None),
+        ("no more than 140 characters", "characters", None, 140),
+        ("about 100 words", "words", 90, 110),
+        ("between 50 and 80 words", "words", 50, 80),
+        ("Write a 200-word essay", "words", 180, 220),
+        ("under one hundred words", "words", None, 99),
+        ("two hundred words or less", "words", None, 200),
+    ],
+)
+def test_what_is_asked_with_its_unit(question: str, unit: str, minimum: int | None, maximum: int | None) -> None:
+    requirement = length_requirement(question)
+    assert requirement is not None
+    assert (requirement.unit, requirement.minimum, requirement.maximum) == (unit, minimum, maximum)
+    assert question[slice(*requirement.span)] == requirement.text
 
 
 @pytest.mark.parametrize(("question", "minimum", "maximum"), ASKED)

@@ -78,18 +78,18 @@ async def check_answer(context: ToolContext) -> ToolResult:
     label: Label | None = None
     if agreeing and wrong < SUPPORTED:
         label = "supported"
-    elif len(formulas) >= COMPARED and wrong > CONTRADICTED and not await _steps_hold(context):
+    elif (
+        len(formulas) >= COMPARED
+        and wrong > CONTRADICTED
+        and not await asyncio.to_thread(calculates_rightly, context.response)
+    ):
+        # Formulas written blind do not overrule steps that hold.
         label = "contradicted"
     observation = _describe(context, formulas, answer, len(agreeing), wrong)
     evidence = [Evidence(source="calculator", text=observation, span=answer.span, score=1 - wrong)]
     for formula, number in agreeing[:1]:
         evidence.append(Evidence(source="calculator", text=f"{formula} = {number.text}", span=number.span))
     return ToolResult(observation=observation, label=label, confidence=max(wrong, 1 - wrong), evidence=tuple(evidence))
-
-
-async def _steps_hold(context: ToolContext) -> bool:
-    """Return whether the response calculates, and rightly: formulas written blind do not overrule steps that hold."""
-    return await asyncio.to_thread(calculates_rightly, context.response)
 
 
 def _agreement(formula: tuple[str, Fraction], stated: list[Number]) -> tuple[str, Number] | None:

@@ -131,14 +131,15 @@ def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult
     equations = find_equations(sentence.text)
     conversions = find_conversions(sentence.text)
     stated: list[Equation | Conversion] = [*equations, *conversions]
-    found = [(item.span, item.holds, _evidence(context, sentence, item)) for item in stated]
-    if wrong := [evidence for _, holds, evidence in found if holds is False]:
-        return _result("contradicted", STATED_CONFIDENCE, wrong)
+    if wrong := [item for item in stated if item.holds is False]:
+        return _result("contradicted", STATED_CONFIDENCE, [_evidence(context, sentence, item) for item in wrong])
     if checked := _solve_stated(context, sentence, equations):
         return checked
-    if right := [evidence for _, holds, evidence in found if holds]:
-        spans = [span for span, holds, _ in found if holds]
-        return _result("supported", STATED_CONFIDENCE, right, _open(context, sentence, spans))
+    if right := [item for item in stated if item.holds]:
+        evidence = [_evidence(context, sentence, item) for item in right]
+        return _result(
+            "supported", STATED_CONFIDENCE, evidence, _open(context, sentence, [item.span for item in right])
+        )
     if not equations and (traced := _trace(context, sentence)):
         spans = [number.span for number in find_numbers(sentence.text)]
         return _result("supported", MATCH_CONFIDENCE, traced, _open(context, sentence, spans))
@@ -159,24 +160,16 @@ def _open(context: ToolContext, sentence: Sentence, checked: list[Span]) -> tupl
 
 
 def _evidence(context: ToolContext, sentence: Sentence, found: Equation | Conversion) -> Evidence:
-    language = context.language
     if isinstance(found, Conversion):
-        key = "right" if found.holds else "wrong"
-        text = message(
-            f"calculator.{key}",
-            language,
-            left=found.source,
-            right=found.stated,
-            value=found.computed,
-            stated=found.stated,
-        )
-    elif found.holds:
-        text = message("calculator.right", language, left=found.left, right=found.right)
-    elif found.value is None:
-        text = message("calculator.identity", language, left=found.left, right=found.right)
+        left = computed = found.source
+        right, value, stated = found.stated, found.computed, found.stated
     else:
-        value = show(found.value.number)
-        text = message("calculator.wrong", language, left=found.computed, value=value, stated=found.stated)
+        left, right, computed, stated = found.left, found.right, found.computed, found.stated
+        value = show(found.value.number) if found.value else ""
+    if found.holds:
+        text = message("calculator.right", context.language, left=left, right=right)
+    else:
+        text = message("calculator.wrong", context.language, left=computed, value=value, stated=stated)
     return Evidence(source="calculator", text=text, span=_moved(found.span, sentence.span[0]))
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from haluagent.text.code_classifier import parse
+from haluagent.text.places import covered
 from haluagent.text.segment import split
 from haluagent.types import Span
 
@@ -121,10 +122,7 @@ def calls(text: str, names: Collection[str], known: Collection[str] = ()) -> lis
 def _alone(text: str, examples: Sequence[CallExample]) -> list[CallExample]:
     """Say of each example whether its sentence only gives examples, with words that link them: For example, f(1) is
     2."""
-    masked = text
-    for example in examples:
-        start, end = example.span
-        masked = f"{masked[:start]}{_MASK * (end - start)}{masked[end:]}"
+    masked = covered(text, (example.span for example in examples), _MASK)
     others: list[Span] = []
     starts = {masked.rfind("\n", 0, example.span[0]) + 1 for example in examples}
     for start in starts:

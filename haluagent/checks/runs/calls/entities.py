@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from haluagent.checks.runs.calls.roles import role_of
 from haluagent.text.clocks import find_clocks
 from haluagent.text.dates import date_places
 from haluagent.text.numbers import Number, find_numbers
+from haluagent.text.places import covered
 from haluagent.types import Span
 
 Kind = Literal["url", "email", "path", "date", "time", "handle", "phone", "id", "number"]
@@ -173,29 +174,20 @@ def places(text: str) -> tuple[list[tuple[Kind, Span]], str]:
     Runs that are too long for an address are left out.
     """
     found: list[tuple[Kind, Span]] = []
-    text = _blanked(text, (run.span() for run in _LONG.finditer(text) if not _URL.match(run[0])))
+    text = covered(text, (run.span() for run in _LONG.finditer(text) if not _URL.match(run[0])), BLANK)
     for kind, pattern in _PATTERNS:
         spans = [match.span() for match in pattern.finditer(text)] if pattern else list(_dates(text))
         found += [(kind, span) for span in spans]
-        text = _blanked(text, spans)
+        text = covered(text, spans, BLANK)
         if kind == "url":
-            text = _blanked(text, (run.span() for run in _LONG.finditer(text)))
+            text = covered(text, (run.span() for run in _LONG.finditer(text)), BLANK)
     spans = [clock.span for clock in find_clocks(text)]
-    return [*found, *(("time", span) for span in spans)], _blanked(text, spans)
+    return [*found, *(("time", span) for span in spans)], covered(text, spans, BLANK)
 
 
 def without_gaps(text: str) -> str:
     """Return a text with at most three spaces or line breaks in a row: patterns that skip them take long with more."""
     return _SPACES.sub(lambda run: run[1] * 3, text)
-
-
-def _blanked(text: str, spans: Iterable[Span]) -> str:
-    parts, last = [], 0
-    for start, end in spans:
-        if start >= last:
-            parts += [text[last:start], BLANK * (end - start)]
-            last = end
-    return "".join([*parts, text[last:]]) if parts else text
 
 
 def _dates(text: str) -> Iterator[Span]:
@@ -208,7 +200,7 @@ def _dates(text: str) -> Iterator[Span]:
 def _form(text: str) -> Form:
     """Return whether a text is one value (`12.50 USD`), a formula, a program, or words."""
     numbers = find_numbers(text) if len(text) <= 60 else []
-    if len(numbers) == 1 and _ALMOST_A_NUMBER.fullmatch(_blanked(text, [numbers[0].span])):
+    if len(numbers) == 1 and _ALMOST_A_NUMBER.fullmatch(covered(text, [numbers[0].span], BLANK)):
         return "value"
     if _FORMULA.fullmatch(text):
         return "formula"
