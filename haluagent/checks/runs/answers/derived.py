@@ -12,6 +12,7 @@ from datetime import timedelta
 from fractions import Fraction
 from itertools import combinations, islice
 
+from haluagent.arithmetic.derivations import from_two, gives
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.checks.runs.answers.evidence import EvidenceText, Field
@@ -147,7 +148,7 @@ class Derived:
     def _restated(self, number: Number, claim: str) -> Iterator[Note]:
         before = claim[max(0, number.span[0] - 20) : number.span[0]]
         for value, item in self.values:
-            if _same(value, number) or (number.approximate and rounds_to(value, number.value, _places(number))):
+            if gives(value, number) or (number.approximate and rounds_to(value, number.value, _places(number))):
                 yield f"{item.key} {item.text} ≈ {number.text}", (item,)
             elif re.search(rf"(?<!\d){re.escape(number.text.rstrip(' %'))}(?!\d)", item.key):  # p95_ms
                 yield f"{item.key} {item.text} ({number.text})", (item,)
@@ -189,9 +190,9 @@ class Derived:
             items = tuple(item for _, item in column)
             total = sum((value for value, _ in column), Fraction(0))
             listed = " + ".join(item.text for item in items[:PAIRS]) + (" + …" if len(items) > PAIRS else "")
-            if _same(total, number):
+            if gives(total, number):
                 yield f"{key} {listed} = {number.text}", items
-            if _same(total / len(column), number):
+            if gives(total / len(column), number):
                 yield f"{key} ({listed}) / {len(column)} = {number.text}", items
             for one, other in combinations(column[:PAIRS], 2):
                 yield from _pair(one, other, number)
@@ -223,30 +224,19 @@ class Derived:
                 yield f"{one.text} … {other.text}: {number.text} d", ()
 
 
-def _same(value: Fraction, number: Number) -> bool:
-    """Return whether a number states a value, ignoring the sign: an expense of -48.2 is one of 48.2."""
-    return matches(value, number) or matches(-value, number)
-
-
 def _runs(row: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
     """Yield the runs of three or more neighbouring values."""
     return (row[a:b] for a in range(len(row)) for b in range(a + 3, len(row) + 1))
 
 
 def _pair(one: _Value, other: _Value, number: Number) -> Iterator[Note]:
-    low, high = sorted((one, other), key=lambda item: item[0])
-    if _same(one[0] + other[0], number):
-        yield _line(one, "+", other, number)
-    if matches(high[0] - low[0], number):
-        yield _line(high, "-", low, number)
-    if number.is_percent and low[0] and high[0]:
-        for first, second in ((one, other), (other, one)):
-            if matches(first[0] / second[0], number):
-                yield _line(first, "/", second, number)
-            if matches(abs(first[0] - second[0]) / second[0], number):
-                yield f"{first[1].key} {second[1].text} → {first[1].text}: {number.text}", (first[1], second[1])
-    elif low[0] and high[0] / low[0] != 1 and matches(high[0] / low[0], number):
-        yield _line(high, "/", low, number)
+    both = (one, other)
+    for first, sign, second in from_two(one[0], other[0], number):
+        if sign == "→":
+            items = (both[first][1], both[second][1])
+            yield f"{items[0].key} {items[1].text} → {items[0].text}: {number.text}", items
+        else:
+            yield _line(both[first], sign, both[second], number)
 
 
 def _line(one: _Value, sign: str, other: _Value, number: Number) -> Note:

@@ -1,0 +1,162 @@
+"""Answers of several sentences beside a document, with a label for each sentence: what the agent makes of every one.
+
+This is how a chatbot is checked in use: most sentences are right, and one wrong among them is to be found without an
+alarm on the others.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from haluagent.bench.datasets.items import Item
+from haluagent.bench.datasets.rows import Name, RowModel, Text, bad, rows
+from haluagent.bench.rows import Row
+from haluagent.bench.scoring.scores import scores
+from haluagent.bench.scoring.sources import Estimate
+from haluagent.errors import ConfigError
+from haluagent.types import Label, Language, MemoryEntry, ReasonCode, Record, Span
+
+Given = Label | ReasonCode  # the label of a sentence, or why it is unverified
+Gold = Literal["supported", "contradicted", "not_in_reference", "no_claim"]
+GIVEN: tuple[Given, ...] = ("supported", "contradicted", "not_in_reference", "unverified", "no_claim")
+WRONG: frozenset[Gold] = frozenset({"contradicted", "not_in_reference"})
+_WORST: tuple[Given, ...] = ("contradicted", "not_in_reference", "unverified", "supported", "no_claim")
+_GAP: dict[Language, str] = {"en": " ", "zh": ""}
+
+
+class LabelledSentence(RowModel):
+    text: Text
+    label: Gold
+
+
+class LabelledAnswer(RowModel):
+    """An answer whose sentences, joined, are the response: by a space in English, by nothing in Chinese; a sentence that
+    begins with a line break begins a line."""
+
+    name: Name = Field(alias="id")
+    language: Language
+    document: Text
+    question: str
+    sentences: list[LabelledSentence]
+
+    def spans(self) -> list[Span]:
+        """Return the place of each sentence in the response."""
+        found: list[Span] = []
+        at = 0
+        for sentence in self.sentences:
+            if found and not sentence.text.startswith("\n"):
+                at += len(_GAP[self.language])
+            found.append((at, at + len(sentence.text)))
+            at = found[-1][1]
+        return found
+
+    def item(self) -> Item:
+        """Return the answer as an item of a run, whose gold label is whether any sentence is wrong."""
+        response = ""
+        for sentence, (start, _) in zip(self.sentences, self.spans(), strict=True):
+            response = response.ljust(start) + sentence.text
+        return Item(
+            id=str(self.name), question=self.question, response=response, reference=self.document, language=self.language,
+            wrong=any(sentence.label in WRONG for sentence in self.sentences),
+        )  # fmt: skip
+
+
+class JudgedSentence(Record):
+    """What a labelled sentence was taken for, in the answer that it stands in."""
+
+    answer: str
+    language: Language
+    gold: Gold
+    given: Given
+
+
+def load(path: Path) -> list[LabelledAnswer]:
+    """Return the answers of a JSON Lines file. Raises ConfigError naming a line that cannot be read, or an id that stands
+    twice."""
+    if path.suffix != ".jsonl":
+        raise ConfigError(f"{path} is no .jsonl file: give one answer a line (docs/benchmarks.md)")
+    answers: dict[str, LabelledAnswer] = {}
+    for number, row in rows(path.parent, path.stem, LabelledAnswer):
+        if str(row.name) in answers:
+            raise bad(
+                path.parent, path.stem, number, f"field 'id' is {row.name!r}, as in a row before: each needs its own"
+            )
+        answers[str(row.name)] = row
+    return list(answers.values())
+
+
+def found(answers: Mapping[str, LabelledAnswer], judged: Sequence[Row]) -> list[JudgedSentence]:
+    """Return what each labelled sentence was taken for: the worst of what the agent said of the sentences in its place. An
+    answer that failed leaves its sentences unverified."""
+    every = []
+    for row in judged:
+        answer = answers[row.id]
+        entries = row.detection.sentences if row.detection else ()
+        for sentence, span in zip(answer.sentences, answer.spans(), strict=True):
+            own = [given(entry) for entry in entries if _overlap(entry, span)]
+            worst: Given = next((one for one in _WORST if one in own), "unverified")
+            every.append(JudgedSentence(answer=row.id, language=row.language, gold=sentence.label, given=worst))
+    return every
+
+
+def given(entry: MemoryEntry) -> Given:
+    """Return the label of an entry, or the code of its reason."""
+    return entry.reason_code or entry.label
+
+
+def _overlap(entry: MemoryEntry, span: Span) -> bool:
+    start, end = entry.sentence.span
+    return entry.sentence.index > 0 and start < span[1] and end > span[0]
+
+
+def table(sentences: Sequence[JudgedSentence]) -> str:
+    """Return, as Markdown, the counts of what sentences of each gold label were taken for, and the shares that count: right
+    sentences supported and contradicted, wrong ones caught and passed, each with its 95 % interval (answers are
+    resampled whole)."""
+    lines = [
+        f"| gold | n | {' | '.join(name.replace('_', ' ') for name in GIVEN)} |",
+        "|---|---:" + "|---:" * len(GIVEN) + "|",
+    ]
+    for gold in get_args(Gold):
+        counts = Counter(one.given for one in sentences if one.gold == gold)
+        cells = [str(counts[name]) for name in GIVEN]
+        lines.append(f"| {gold.replace('_', ' ')} | {counts.total()} | {' | '.join(cells)} |")
+    lines += ["", "| share, % | all | en | zh |", "|---|---:|---:|---:|"]
+    for name, chosen, counts_as in _SHARES:
+        cells = []
+        for language in (None, *get_args(Language)):
+            own = [one for one in sentences if chosen(one) and language in (None, one.language)]
+            cells.append(_cell(estimate(own, counts_as)))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def estimate(sentences: Sequence[JudgedSentence], counts: Callable[[JudgedSentence], bool]) -> Estimate:
+    """Return the share of the sentences that count, with its interval."""
+    if not sentences:
+        return Estimate()
+    share = scores(
+        [True] * len(sentences), [counts(one) for one in sentences], clusters=[one.answer for one in sentences]
+    )
+    return Estimate(value=share.accuracy, interval=share.intervals.get("accuracy"))
+
+
+_SHARES: tuple[tuple[str, Callable[[JudgedSentence], bool], Callable[[JudgedSentence], bool]], ...] = (
+    ("right sentences supported", lambda one: one.gold == "supported", lambda one: one.given == "supported"),
+    ("right sentences contradicted", lambda one: one.gold == "supported", lambda one: one.given == "contradicted"),
+    ("right sentences not in the reference", lambda one: one.gold == "supported", lambda one: one.given == "not_in_reference"),
+    ("wrong sentences caught", lambda one: one.gold in WRONG, lambda one: one.given in WRONG),
+    ("wrong sentences supported", lambda one: one.gold in WRONG, lambda one: one.given == "supported"),
+    ("no claims seen as such", lambda one: one.gold == "no_claim", lambda one: one.given == "no_claim"),
+    ("no claims with an alarm", lambda one: one.gold == "no_claim", lambda one: one.given in WRONG),
+)  # fmt: skip
+
+
+def _cell(share: Estimate) -> str:
+    if share.value is None:
+        return "–"
+    text = f"{100 * share.value:.1f}"
+    return text if share.interval is None else f"{text} [{100 * share.interval[0]:.0f}, {100 * share.interval[1]:.0f}]"

@@ -1,0 +1,130 @@
+"""`haluagent bench answers`: every labelled sentence, and what the agent took it for."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from haluagent.bench import answers
+from haluagent.bench.answers import JudgedSentence
+from haluagent.bench.rows import blank
+from haluagent.cli.main import app
+from haluagent.errors import ConfigError
+from haluagent.protocols import Message
+from haluagent.text.segment import split
+from haluagent.types import Detection, MemoryEntry, Usage
+
+DATA = Path(__file__).parents[1] / "data" / "answers"
+ROW: dict[str, Any] = {
+    "id": "a", "language": "en", "document": "The ferry runs daily. It costs 4 euros.", "question": "When does it run?",
+    "sentences": [
+        {"text": "Here you go:", "label": "no_claim"},
+        {"text": "\n- The ferry runs every day.", "label": "supported"},
+        {"text": "A ticket is 5 euros.", "label": "contradicted"},
+        {"text": "Dogs travel free.", "label": "not_in_reference"},
+    ],
+}  # fmt: skip
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return path
+
+
+def entries(response: str, **labels: str) -> tuple[MemoryEntry, ...]:
+    found = []
+    for sentence in split(response):
+        label = next((label for word, label in labels.items() if word in sentence.text), "no_claim")
+        code = {"label": "unverified", "reason_code": label} if label == "not_in_reference" else {"label": label}
+        found.append(MemoryEntry.model_validate({"sentence": sentence} | code))
+    return tuple(found)
+
+
+def test_the_sentences_stand_where_they_were_put(tmp_path: Path) -> None:
+    (answer,) = answers.load(write(tmp_path / "own.jsonl", ROW))
+    item = answer.item()
+    assert (
+        item.response == "Here you go:\n- The ferry runs every day. A ticket is 5 euros. Dogs travel free."
+        and item.wrong
+    )
+    assert [item.response[slice(*span)] for span in answer.spans()] == [one.text for one in answer.sentences]
+
+
+def test_a_sentence_is_taken_for_what_was_said_in_its_place(tmp_path: Path) -> None:
+    (answer,) = answers.load(write(tmp_path / "own.jsonl", ROW))
+    item = answer.item()
+    judged = entries(item.response, ferry="supported", ticket="contradicted", Dogs="not_in_reference")
+    detection = Detection(
+        question=item.question, response=item.response, language="en", hallucination=True, score=0.9, sentences=judged, usage=Usage(),
+    )  # fmt: skip
+    row = blank(item, "answers", "haluagent").model_copy(update={"detection": detection})
+    found = answers.found({"a": answer}, [row])
+    assert [one.given for one in found] == [one.gold for one in found]
+    failed = answers.found({"a": answer}, [row.model_copy(update={"detection": None})])
+    assert {one.given for one in failed} == {"unverified"}
+
+
+def test_the_table_counts_alarms_and_catches() -> None:
+    def made(gold: answers.Gold, given: answers.Given, answer: str) -> JudgedSentence:
+        return JudgedSentence(answer=answer, language="zh", gold=gold, given=given)
+
+    found = [made("supported", given, str(number)) for number, given in enumerate(["supported"] * 3 + ["contradicted"])]
+    found += [
+        made("contradicted", "not_in_reference", "1"),
+        made("not_in_reference", "supported", "2"),
+        made("no_claim", "no_claim", "3"),
+    ]
+    text = answers.table(found)
+    assert "| supported | 4 | 3 | 1 | 0 | 0 | 0 |" in text
+    assert "| right sentences supported | 75.0 [" in text and "| right sentences contradicted | 25.0 [" in text
+    assert "| wrong sentences caught | 50.0 [" in text and "| no claims seen as such | 100.0" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("own.jsonl", [ROW, ROW], "line 2: field 'id' is 'a', as in a row before"),
+        ("own.jsonl", [ROW | {"sentences": [{"text": "x", "label": "right"}]}], "line 1: field"),
+        ("own.txt", [ROW], "is no .jsonl file"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, rows: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        answers.load(write(tmp_path / name, *rows))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_answers_of_the_tests_are_split_as_they_were_labelled(language: str) -> None:
+    known = answers.load(DATA / f"{language}.jsonl")
+    gold = [sentence.label for answer in known for sentence in answer.sentences]
+    assert len(known) == 30 and len(gold) > 140
+    assert 0.6 < gold.count("supported") / len(gold) < 0.75, "right ones dominate, as in life"
+    for answer in known:
+        units = split(answer.item().response)
+        for sentence, (start, end) in zip(answer.sentences, answer.spans(), strict=True):
+            assert any(unit.span[0] < end and unit.span[1] > start for unit in units), sentence.text
+
+
+def test_the_command_prints_the_table(tmp_path: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def say(messages: Sequence[Message]) -> str:
+        sentence = re.findall(r"Check (S\d+)", messages[-1]["content"])[-1]
+        return f'THOUGHT: a fact\nACTION: match(sentence={sentence}, context="reference")'
+
+    monkeypatch.setattr("haluagent.models.resolution.resolve", lambda *args, **more: scripted(say, choose=0.9))
+    arguments = [
+        "bench",
+        "answers",
+        "--data",
+        str(write(tmp_path / "own.jsonl", ROW)),
+        "--out",
+        str(tmp_path / "run.jsonl"),
+    ]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "| gold | n | supported | contradicted | not in reference | unverified | no claim |" in result.stdout
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 0 and again.stdout == result.stdout
