@@ -23,6 +23,9 @@ Seed = Annotated[int, typer.Option(help="The seed for the order of the rows and 
 Rank = Annotated[int | None, typer.Option(min=1, help="The rank of the LoRA.")]
 Alpha = Annotated[int | None, typer.Option(min=1, help="The LoRA is scaled by alpha / rank.")]
 Targets = Annotated[str | None, typer.Option(help="The modules of the LoRA: attention or all.")]
+FirstLayer = Annotated[
+    int | None, typer.Option(min=0, help="Train this layer, counted from 0, and those above it; the others stay.")
+]
 Dropout = Annotated[float | None, typer.Option(min=0, max=1, help="The dropout on the LoRA's input.")]
 Rate = Annotated[float | None, typer.Option(help="The peak learning rate.")]
 Epochs = Annotated[float | None, typer.Option(help="The number of passes over the examples.")]
@@ -51,6 +54,7 @@ def sft(
     epochs: Epochs = None,
     max_tokens: RowTokens = None,
     rows: Rows = None,
+    first_layer: FirstLayer = None,
     choice_weight: Annotated[
         float | None, typer.Option(help="The weight of a scored choice; a token of a turn has 1.")
     ] = None,
@@ -66,7 +70,7 @@ def sft(
     _check_form(adapter, rank=rank, alpha=alpha, targets=targets, dropout=dropout)
     chosen = _settings(
         preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=0 if full else rank, alpha=alpha, targets=targets,
-        dropout=dropout, choice_weight=choice_weight, seed=seed, save_every=save_every,
+        dropout=dropout, first_layer=first_layer, choice_weight=choice_weight, seed=seed, save_every=save_every,
         gradient_checkpointing=gradient_checkpointing,
     )  # fmt: skip
     train(base, data, out, chosen, adapter=adapter, max_steps=max_steps, minutes=minutes, say=typer.echo)

@@ -79,6 +79,23 @@ def build(
     typer.echo(f"{asyncio.run(made):,} trajectories were added to {out}")
 
 
+@app.command()
+def judgements(
+    data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
+    out: Annotated[Path, typer.Option(help="The file of trajectories; overwritten if it exists.")],
+    scale: Annotated[float, typer.Option(min=0.0, help="How many claims: 1 is about 3,900.")] = 1.0,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Of the texts that are kept from teaching, for a check.")
+    ] = False,
+) -> None:
+    """Make single judgements of claims beside texts, without a detection around them."""
+    from haluagent.train.trajectories import judgements as making
+    from haluagent.train.trajectories import records
+
+    written = records.write(out, making.make(data, scale, held=held_out))
+    typer.echo(f"{written:,} judgements are in {out}")
+
+
 @app.command("filter")
 def filter_(
     file: _File,

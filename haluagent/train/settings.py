@@ -17,7 +17,8 @@ class TrainingSettings:
     """The hyperparameters of a training.
 
     `max_tokens` is the size of a row, and so of the longest call; `rows` are accumulated per step. With `rank` 0 all
-    weights are trained, otherwise a LoRA on the `targets`. `warmup` is a fraction of all steps. `choice_weight` is the
+    weights are trained, otherwise a LoRA on the `targets` of the layers from `first_layer` on: those below, counted from 0,
+    stay as they are, which saves their share of the backward pass. `warmup` is a fraction of all steps. `choice_weight` is the
     weight of the single token of a scored choice, where each token of a turn has weight 1. `save_every` is in steps.
     """
 
@@ -29,6 +30,7 @@ class TrainingSettings:
     alpha: int = 32
     dropout: float = 0.0
     targets: Targets = "attention"
+    first_layer: int = 0
     warmup: float = 0.03
     choice_weight: float = 1.0
     seed: int = 0

@@ -1,7 +1,9 @@
 """Supervised fine-tuning on the agent's own turns: equation 1 of Cheng et al. (2024), with observations masked."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from haluagent.errors import ConfigError
 from haluagent.models.weights.store import sha256_of
@@ -81,7 +83,22 @@ def _train(
         processing_class=load_tokenizer(base),
         peft_config=None if full or adapter else lora(settings, TARGETS[settings.targets]),
     )
+    freeze_below(trainer.model, settings.first_layer)
     return course.run(trainer, base, out, full, minutes, say)
+
+
+def freeze_below(model: Any, first_layer: int) -> None:
+    """Stop training the layers below `first_layer`. Raises ConfigError if the model has no more layers than that."""
+    if not first_layer:
+        return
+    if first_layer >= model.config.num_hidden_layers:
+        raise ConfigError(
+            f"the model has {model.config.num_hidden_layers} layers: --first-layer must be less than that"
+        )
+    for name, weights in model.named_parameters():
+        found = re.search(r"\.layers\.(\d+)\.", name)
+        if found and int(found[1]) < first_layer:
+            weights.requires_grad_(False)
 
 
 def columns(row: PackedRow) -> dict[str, list[int] | list[float]]:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import Belief, believes, turned
 from typer.testing import CliRunner
 
 from haluagent.batch.journal import read_lines as read
@@ -22,7 +23,7 @@ from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration, Wordin
 from haluagent.protocols import Message
 from haluagent.train.calibration import calibrate
 from haluagent.train.calibration.curve_report import report
-from haluagent.train.calibration.curves import FittedCurve, fitted, mention, present
+from haluagent.train.calibration.curves import FittedCurve, fitted, present, threshold
 from haluagent.types import Language
 
 NAMES = ["Aarhus", "Bergen", "Cadiz", "Dresden", "Esbjerg", "Faro", "Genoa", "Haarlem", "Izmir", "Jena"]
@@ -59,9 +60,12 @@ def simulated(use: str, curve: FittedCurve, count: int, seed: int) -> list[dict[
     ],
 )
 def test_the_curve_that_made_the_labels_is_found(use: str, curve: FittedCurve) -> None:
-    found = fitted(simulated(use, curve, 4000, seed=1), use)
+    rows = simulated(use, curve, 4000, seed=1)
+    found = fitted(rows, use)
     assert found is not None
-    assert found.lean == pytest.approx(curve.lean, abs=0.05)
+    right = sum(not row["wrong"] for row in rows)
+    as_many_wrong = math.log(right / (len(rows) - right)) / curve.slope
+    assert found.lean == pytest.approx(curve.lean + as_many_wrong, abs=0.05)
     assert found.slope == pytest.approx(curve.slope, rel=0.1)
     assert found.familiar == pytest.approx(curve.familiar, abs=0.25)
     assert found.agreement == pytest.approx(curve.agreement, rel=0.1)
@@ -103,9 +107,9 @@ def test_the_threshold_is_where_deciding_texts_become_likelier(share: float) -> 
         decides = chance.random() < share
         more = {"mentions": chance.gauss(0.5 if decides else -0.1, 0.2)}
         rows.append(row("answer" if decides else "search", 0.0, False, number, **more))
-    assert mention(rows) == pytest.approx(0.2, abs=0.02)
-    assert mention([one for one in rows if one["use"] == "answer"]) is None
-    assert mention([one | {"mentions": -one["mentions"]} for one in rows]) is None
+    assert threshold(rows, "mentions") == pytest.approx(0.2, abs=0.02)
+    assert threshold([one for one in rows if one["use"] == "answer"], "mentions") is None
+    assert threshold([one | {"mentions": -one["mentions"]} for one in rows], "mentions") is None
 
 
 def test_labels_that_can_be_separated_give_a_finite_slope() -> None:
@@ -192,7 +196,7 @@ def test_a_threshold_is_fitted_and_printed() -> None:
         for number in range(40)
     ]
     found = printed(report(rows))
-    assert found.mentions == EMBEDDED.mentions | {"answer:en": pytest.approx(2.5, abs=0.1)}
+    assert found.mentions == EMBEDDED.mentions | {"en": pytest.approx(2.5, abs=0.1)}
 
 
 def test_the_report_compares_with_the_calibration_of_the_model() -> None:
@@ -251,14 +255,19 @@ def pairs(count: int) -> list[LabelledPair]:
     return found
 
 
-def truthful(messages: Sequence[Message]) -> float:
-    """The probability of A: rather "yes" where the claim's town stands in the text; to "does it say enough?", where any
-    town does."""
-    text = messages[-1]["content"]
-    evidence, _, claim = text.partition("</")
-    right = any(name in evidence and (name in claim or "say enough" in text) for name in NAMES)
-    turned = "A: no" in text
-    return 0.8 if right != turned else 0.3
+def truthful(messages: Sequence[Message]) -> Sequence[float]:
+    """Rather "yes" where the claim's town stands in the text, and "it does not say" where none does; to "does it say
+    enough?", where any town does. With a lean to A."""
+
+    def belief(text: str) -> Belief:
+        evidence, _, claim = text.partition("</")
+        towns = [name for name in NAMES if name in evidence]
+        if "<reference>" in evidence and not towns:
+            return "silent"
+        right = any(name in claim or "say enough" in text for name in towns)
+        return (0.7 if right else 0.2) if turned(messages) else (0.8 if right else 0.3)
+
+    return believes(belief)(messages)
 
 
 def test_every_pair_is_judged_once_however_often_the_run_is_cut(scripted: Any, tmp_path: Path) -> None:
@@ -304,7 +313,7 @@ def test_each_use_is_judged_in_its_wording(scripted: Any, tmp_path: Path) -> Non
     asked = [messages[-1]["content"] for messages in model.seen]
     assert sum("both be true" in text for text in asked) == 4
     assert sum("say enough to answer" in text for text in asked) == 2 * 4
-    assert sum("say enough to decide" in text for text in asked) == 2 * 2
+    assert sum("or does it follow from it?" in text for text in asked) == 3 * 4
     assert all(("<text>" in text) == ("both be true" in text) for text in asked)
 
 
@@ -317,8 +326,8 @@ def test_a_file_of_another_model_is_not_continued(scripted: Any, tmp_path: Path)
         calibrate.run(other, pairs(1), out, lambda line: None)
 
 
-def test_a_model_with_an_adapter_is_judged_as_it_is_in_a_detection(scripted: Any, tmp_path: Path) -> None:
-    """Its calibration reaches the tools; a response of one sentence is not completed, one of several is."""
+def test_a_response_is_judged_as_it_is_in_a_detection(scripted: Any, tmp_path: Path) -> None:
+    """A response of one sentence is not completed, one of several is, whatever the model was taught."""
     plain = {"group": "p", "language": "en", "half": 0, "question": "Where is it?", "kind": "k", "wrong": False}
     text, claim = "The tower stands in Faro.", "It stands in Faro."
     one = LabelledPair(id="one", use="answer", claim=claim, reference=text, **plain)
@@ -332,10 +341,7 @@ def test_a_model_with_an_adapter_is_judged_as_it_is_in_a_detection(scripted: Any
         out = tmp_path / f"{taught}.jsonl"
         calibrate.run(model, [one, several], out, lambda line: None)
         claims[taught] = [row["claim"] for row in read(out)]
-        assert any("is the response right?" in messages[-1]["content"] for messages in model.seen), (
-            "asked as it was taught"
-        )
-    assert claims == {False: ["Faro is where it stands."] * 2, True: [claim, "Faro is where it stands."]}
+    assert claims == dict.fromkeys((False, True), [claim, "Faro is where it stands."])
 
 
 def test_recorded_judgements_are_compared_with_the_adapter_they_were_made_with(
@@ -366,7 +372,7 @@ REASONS = '{"REASONING": ["response: it stands in Faro; reference: it stands in 
 
 @pytest.fixture
 def command(scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """`haluagent bench calibrate` with a scripted model and these pairs."""
+    """`haluagent calibrate` with a scripted model and these pairs."""
     monkeypatch.setattr(
         "haluagent.models.resolution.resolve", lambda *args, **more: scripted(lambda messages: REASONS, choose=truthful)
     )
@@ -375,7 +381,7 @@ def command(scripted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> A
     monkeypatch.setattr("haluagent.corpora.pairs.short", lambda: short)
 
     def run(*arguments: str) -> Any:
-        return CliRunner().invoke(app, ["bench", "calibrate", *arguments])
+        return CliRunner().invoke(app, ["calibrate", *arguments])
 
     return run
 
@@ -384,10 +390,11 @@ def test_the_whole_command(command: Any, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     result = command("--data", str(tmp_path), "--out", str(out), "--limit", "12")
     assert result.exit_code == 0, result.output
-    assert "| answer | en | 28 | " in result.stdout and "| search | en | match new | 12 | " in result.stdout
+    assert "| answer | en | 52 | " in result.stdout and "| search | en | match new | 12 | " in result.stdout
     assert "| search | en | web_search | 12 | 0 % | 0 % | 12 | 0 % | 0 % |" in result.stdout
-    assert "| answer | en | 28 | 24 | 1.000 | 100 % | 0 % | " in result.stdout
-    figures = next(line for line in result.stdout.splitlines() if line.startswith("| answer | en | 28")).split(" | ")
+    assert "| mentions | en | 28 | 24 | 1.000 | 100 % | 0 % | " in result.stdout
+    assert "| otherwise | en | 26 | 24 | 1.000 | 100 % | 0 % | " in result.stdout
+    figures = next(line for line in result.stdout.splitlines() if line.startswith("| answer | en | 52")).split(" | ")
     assert figures[5] == "1.000", "AUROC of a model that knows"
     assert "| reasons | en | 6 | " in result.stdout and "| results | zh | 98 | " in result.stdout
     assert printed(result.stdout).curve("answer", "en") != EMBEDDED.curve("answer", "en")
@@ -398,8 +405,8 @@ def test_the_whole_command(command: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--out", "x.jsonl"], "give --data and --out, or --fit-only"),
-        (["--data", "."], "give --data and --out, or --fit-only"),
+        (["--out", "x.jsonl"], "give --claims or --data, and --out; or --fit-only"),
+        (["--data", "."], "give --claims or --data, and --out; or --fit-only"),
         (["--fit-only", "nothing.jsonl"], "nothing.jsonl does not exist"),
     ],
 )

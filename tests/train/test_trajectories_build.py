@@ -141,10 +141,10 @@ def teachers(out: Path) -> dict[str, int]:
 
 def test_only_the_prompts_of_a_lesson_in_focus_are_taught(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    make(out, lessons=[lesson(1).model_copy(update={"focus": ("match",)})])
+    make(out, lessons=[lesson(1).model_copy(update={"focus": ("verdict",)})])
     (one,) = made(out)
-    assert {call.prompt for call in one.calls if call.learn} == {"match"}
-    assert {call.prompt for call in one.calls} > {"match"}
+    assert {call.prompt for call in one.calls if call.learn} == {"verdict"}
+    assert {call.prompt for call in one.calls} > {"verdict"}
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ def test_items_become_trajectories_that_are_filtered_counted_and_shown(
     assert code == 0 and "Balanced accuracy" in out and "length" in out
     code, out, _ = said(capsys, "show", kept, "--id", "mine:1:wrong")
     assert code == 0 and out.startswith("mine:1:wrong (mine, knowledge, teacher gold)\n") and "gold: True" in out
-    assert "\n* match" in out and "Using only the reference" not in out
-    assert "Using only the reference" in said(capsys, "show", kept, "--prompts")[1]
+    assert "\n* verdict\n  B\n" in out and "Does the reference say this" not in out
+    assert "Does the reference say this" in said(capsys, "show", kept, "--prompts")[1]
 
 
 def test_a_second_round_leaves_out_the_groups_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,8 +65,9 @@ def test_an_answer_is_compared_with_the_reference(language: str, wrong: bool) ->
     found = detected(item)
     assert failing(found) is None
     assert found.labels == ("contradicted" if wrong else "supported",)
-    replies = {call.reply for call in found.calls if call.prompt == "match"}
-    assert {"match", "answer"} <= called(found) and replies == {"A", "B"}  # in both orders of the options
+    replies = [call.reply for call in found.calls if call.prompt == "verdict"]
+    assert {"verdict", "answer"} <= called(found)
+    assert replies == (["B", "B"] if wrong else ["A", "C"])  # in both orders of the options
     assert ANSWER[language] in {call.reply for call in found.calls if call.prompt == "answer"}
 
 
@@ -97,7 +98,7 @@ def test_an_answer_is_looked_up_in_an_index(tmp_path: Path, language: str, wrong
     item = lesson("knowledge", language, ASKED[language], (WRONG if wrong else RIGHT)[language], wrong, **known)
     found = detected(item, HaluAgent(gold_teacher(())(item, 0), search=index, sandbox=None))
     assert failing(found) is None
-    assert {"web_search", "match"} <= called(found)
+    assert {"web_search", "verdict"} <= called(found)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -213,7 +214,7 @@ def test_without_a_short_answer_the_label_decides_and_no_answer_is_taught(langua
     )
     found = detected(item)
     assert failing(found) is None
-    assert "match" in called(found) and "answer" not in called(found)
+    assert "verdict" in called(found) and "answer" not in called(found)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -229,6 +230,7 @@ def test_what_the_reference_does_not_say_stays_open() -> None:
     item = lesson("knowledge", "en", "How high is it?", "It is 40 metres high.", None, reference=TOWER["en"])
     found = detected(item)
     assert failing(found) is None and found.labels == ("unverified",)
+    assert [call.reply for call in found.calls if call.prompt == "verdict"] == ["C", "A"]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from haluagent.judging.judge import ask, mentions, weigh, wording_of
 from haluagent.judging.passages import missing_numbers
 from haluagent.judging.probabilities import Judgement
 from haluagent.models import adapters
-from haluagent.models.calibration import EMBEDDED, Calibration, Wording
+from haluagent.models.calibration import EMBEDDED, Calibration, Wording, calibration_of
 from haluagent.models.wrapper import ModelWrapper
 from haluagent.protocols import Choice, Closable, Generation, Message, Model, SearchResult, ToolContext
 from haluagent.text.words import words
@@ -88,7 +88,9 @@ async def _judge(pair: LabelledPair, model: Model, registry: Registry) -> dict[s
     elif pair.reference:
         reading = await weigh(context, sentence, text, judged, text, wording)
         row |= {"anew": reading.anew, "agreement": reading.agrees, "missing": reading.missing}
-        row["mentions"] = await mentions(context, None if wording == "answer" else sentence, text)
+        row["otherwise"] = judged.otherwise + calibration_of(model).otherwise[pair.language]
+        if wording == "answer":
+            row["mentions"] = await mentions(context, text)
         row["found"] = (await web_search.run(context, sentence=sentence, query=pair.question)).label
     return row
 
@@ -119,7 +121,7 @@ async def _context(pair: LabelledPair, model: Meter, registry: Registry) -> Tool
     own = Sentence(index=2 if pair.before else 1, text=pair.claim, span=place)
     reference = pair.reference or None
     task = make_task(pair.question, response, reference, pair.language, registry, model).segmented((own,))
-    as_it_is = pair.use in PLAIN or (not pair.before and judged_as_it_is(task, model))
+    as_it_is = pair.use in PLAIN or (not pair.before and judged_as_it_is(task))
     completed = (own,) if as_it_is else await complete(task, model)
     sentences = (first, *completed) if pair.before else completed
     return ToolContext(

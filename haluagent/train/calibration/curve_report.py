@@ -3,40 +3,41 @@ constants."""
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from haluagent.bench.scoring.fit import calibration_error, log_loss
 from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.passages import LANGUAGES
-from haluagent.judging.comparison import CLEAR, CONTRADICTED, SUPPORTED
+from haluagent.errors import ConfigError
+from haluagent.judging.comparison import CLEAR
 from haluagent.judging.judge import NUMBER_MISSING
-from haluagent.models.calibration import EMBEDDED, MENTIONED, Calibration, Wording
+from haluagent.models.calibration import EMBEDDED, Calibration, Wording
 from haluagent.train.calibration.curves import (
     FittedCurve,
     JudgementRow,
     Key,
     deciding,
     fitted,
-    mention,
     odds,
+    of_wording,
     present,
     refitted,
+    supported,
+    threshold,
 )
 from haluagent.types import Language
 
 FITTED: tuple[Wording, ...] = ("answer", "statement", "consistency", "results", "reasons", "relevance", "authentic")
-_MENTIONED = [(wording, language) for wording in MENTIONED for language in LANGUAGES]
+THRESHOLDS = ("otherwise", "mentions")
 
 
 def report(rows: Sequence[JudgementRow], calibration: Calibration = EMBEDDED) -> str:
     """Return Markdown tables on the quality and the decisions of the fitted curves, compared with the present
     calibration ("now"), followed by the calibration with the fitted curves as JSON for the card of an adapter."""
-    curves: dict[Key, FittedCurve] = {
-        (use, language): fitted(_of(rows, use, language), use) or present(calibration, use, language)
-        for use in FITTED
-        for language in LANGUAGES
-    }
-    tables = [_quality(rows, calibration), _decisions(rows, curves, calibration), _mentions(rows, calibration)]
-    return "\n\n".join([*tables, _constants(rows, curves, calibration)])
+    new = _fitted(rows, calibration)
+    tables = [_quality(rows, calibration), _decisions(rows, new, calibration), _thresholds(rows, calibration)]
+    text = json.dumps({"calibration": new.model_dump()}, indent=1, ensure_ascii=False)
+    return "\n\n".join([*tables, f"```json\n{text}\n```"])
 
 
 def _quality(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
@@ -47,7 +48,7 @@ def _quality(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
     ]
     for use in FITTED:
         for language in LANGUAGES:
-            own = _of(rows, use, language)
+            own = of_wording(rows, use, language)
             if own:
                 lines.append(
                     f"| {use} | {language} | {len(own)} | {' | '.join(_figures(own, use, present(calibration, use, language)))} |"
@@ -58,7 +59,7 @@ def _quality(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
 def _figures(rows: Sequence[JudgementRow], use: Wording, now: FittedCurve) -> list[str]:
     """Return how well the claims are ranked, and the loss and the calibration error of two kinds of curves: those
     fitted to the other half, and the present ones."""
-    labels = [not row["wrong"] for row in rows]
+    labels = [supported(row) for row in rows]
     halves = [fitted([row for row in rows if row["half"] != half], use) or now for half in (0, 1)]
     new = [halves[row["half"]].probability(row) for row in rows]
     old = [now.probability(row) for row in rows]
@@ -69,12 +70,12 @@ def _figures(rows: Sequence[JudgementRow], use: Wording, now: FittedCurve) -> li
     return [f"{figure:.3f}" for figure in figures]
 
 
-def _decisions(rows: Sequence[JudgementRow], curves: dict[Key, FittedCurve], calibration: Calibration) -> str:
+def _decisions(rows: Sequence[JudgementRow], new: Calibration, calibration: Calibration) -> str:
     """Return a table of decisions: those of `match`, with the present and the fitted curves, and those of `web_search`,
     as they were recorded."""
     judges: dict[str, Callable[[JudgementRow], str | None]] = {
-        "match now": lambda row: _label(row, present(calibration, row["wording"], row["language"])),
-        "match new": lambda row: _label(row, curves[row["wording"], row["language"]]),
+        "match now": lambda row: _label(row, present(calibration, row["wording"], row["language"]), calibration),
+        "match new": lambda row: _label(row, present(new, row["wording"], row["language"]), new),
         "web_search": lambda row: row["found"],
     }
     lines = [
@@ -101,7 +102,7 @@ def _shares(rows: Sequence[JudgementRow], judge: Callable[[JudgementRow], str | 
     return [str(len(rows)), *(f"{100 * share:.0f} %" for share in shares)]
 
 
-def _label(row: JudgementRow, curve: FittedCurve) -> str | None:
+def _label(row: JudgementRow, curve: FittedCurve, calibration: Calibration) -> str | None:
     """Return the label that `match` gives at its thresholds."""
     if row["silent"]:
         return None
@@ -110,37 +111,45 @@ def _label(row: JudgementRow, curve: FittedCurve) -> str | None:
         return "contradicted" if probability <= CLEAR else None
     if row["missing"]:
         probability = min(probability, NUMBER_MISSING)
-    return "supported" if probability > SUPPORTED else "contradicted" if probability < CONTRADICTED else None
+    if probability > calibration.thresholds.supported:
+        return "supported"
+    against = row.get("otherwise") is None or row["otherwise"] > calibration.otherwise[row["language"]]
+    return "contradicted" if probability < calibration.thresholds.wrong and against else None
 
 
-def _mentions(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
-    """Return a table of how many texts are taken to say enough, among those that decide a claim and those that do not,
-    with a threshold found on the other half and with the present one."""
+def _thresholds(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
+    """Return a table of how many texts are taken to decide a claim, or to answer its question, among those that do and those
+    that do not, with a threshold found on the other half and with the present one."""
     lines = [
-        "| wording | language | texts that decide | that do not | AUROC | kept | let through | kept now | let through now |",
+        "| threshold | language | texts that decide | that do not | AUROC | kept | let through | kept now | let through now |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for wording, language in _MENTIONED:
-        now = calibration.mentions[f"{wording}:{language}"]
-        own = _mentioning(rows, wording, language)
-        labels = [deciding(row) for row in own]
-        if len(set(labels)) == 2:
-            other = [mention([row for row in own if row["half"] != half]) for half in (0, 1)]
+    for name in THRESHOLDS:
+        for language in LANGUAGES:
+            own = _with_threshold(rows, name, language)
+            labels = [deciding(row) for row in own]
+            if len(set(labels)) < 2:
+                continue
+            now = getattr(calibration, name)[language]
+            other = [threshold([row for row in own if row["half"] != half], name) for half in (0, 1)]
             halves = [now if found is None else found for found in other]
             cells = [
                 str(sum(labels)),
                 str(len(labels) - sum(labels)),
-                f"{auroc(labels, [r['mentions'] for r in own]):.3f}",
+                f"{auroc(labels, [row[name] for row in own]):.3f}",
             ]
-            for thresholds in (halves, [now] * 2):
-                said = [row["mentions"] >= thresholds[row["half"]] for row in own]
+            for values in (halves, [now] * 2):
+                said = [row[name] >= values[row["half"]] for row in own]
                 cells += [_share_of(said, labels, True), _share_of(said, labels, False)]
-            lines.append(f"| {' | '.join([wording, language, *cells])} |")
+            lines.append(f"| {' | '.join([name, language, *cells])} |")
     return "\n".join(lines)
 
 
-def _mentioning(rows: Sequence[JudgementRow], wording: Wording, language: Language) -> list[JudgementRow]:
-    return [row for row in rows if (row["wording"], row["language"]) == (wording, language)]
+def _with_threshold(rows: Sequence[JudgementRow], name: str, language: Language) -> list[JudgementRow]:
+    """Return the rows that a threshold is fitted to. Whether a text says otherwise is asked of claims that it does not
+    support."""
+    own = [row for row in rows if row["language"] == language and row.get(name) is not None]
+    return [row for row in own if not supported(row)] if name == "otherwise" else own
 
 
 def _share_of(said: Sequence[bool], labels: Sequence[bool], label: bool) -> str:
@@ -148,17 +157,30 @@ def _share_of(said: Sequence[bool], labels: Sequence[bool], label: bool) -> str:
     return f"{100 * sum(own) / len(own):.0f} %"
 
 
-def _constants(rows: Sequence[JudgementRow], curves: dict[Key, FittedCurve], calibration: Calibration) -> str:
-    """Return the calibration fitted to all rows in the format of a card. What could not be fitted keeps its present
-    value."""
-    mentions = dict(calibration.mentions)
-    for wording, language in _MENTIONED:
-        found = mention(_mentioning(rows, wording, language))
-        if found is not None:
-            mentions[f"{wording}:{language}"] = found
-    new = refitted(calibration, curves, mentions)
-    text = json.dumps({"calibration": new.model_dump()}, indent=1, ensure_ascii=False)
-    return f"```json\n{text}\n```"
+def write(rows: Sequence[JudgementRow], before: Calibration, path: Path) -> None:
+    """Write the calibration fitted to all rows as JSON. Raises ConfigError if the file cannot be written."""
+    text = json.dumps({"calibration": _fitted(rows, before).model_dump()}, indent=1, ensure_ascii=False)
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error}") from error
+
+
+def _fitted(rows: Sequence[JudgementRow], before: Calibration) -> Calibration:
+    """Return the calibration fitted to all rows. What could not be fitted keeps its present value."""
+    curves: dict[Key, FittedCurve] = {
+        (use, language): fitted(of_wording(rows, use, language), use) or present(before, use, language)
+        for use in FITTED
+        for language in LANGUAGES
+    }
+    thresholds: dict[str, dict[Language, float]] = {}
+    for name in THRESHOLDS:
+        thresholds[name] = dict(getattr(before, name))
+        for language in LANGUAGES:
+            found = threshold(_with_threshold(rows, name, language), name)
+            if found is not None:
+                thresholds[name][language] = found
+    return refitted(before, curves, thresholds)
 
 
 def _of(rows: Sequence[JudgementRow], use: str, language: Language) -> list[JudgementRow]:

@@ -1,4 +1,4 @@
-"""Fit the curves of `match` and the thresholds of `mentions` in a `Calibration` to recorded judgements."""
+"""Fit the curves of `match` and the thresholds of a `Calibration` to recorded judgements."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,27 +40,47 @@ def present(calibration: Calibration, wording: Wording, language: Language) -> F
     return FittedCurve(curve.lean, curve.slope, curve.familiar, agreement)
 
 
-def refitted(calibration: Calibration, curves: dict[Key, FittedCurve], mentions: dict[str, float]) -> Calibration:
-    """Return the calibration with new curves of `match` and thresholds of `mentions`, rounded to two decimals; the rest
-    stays."""
+def refitted(
+    calibration: Calibration, curves: dict[Key, FittedCurve], thresholds: dict[str, dict[Language, float]]
+) -> Calibration:
+    """Return the calibration with new curves of `match` and new thresholds by field and language, rounded to two decimals;
+    the rest stays."""
     match, agreement = dict(calibration.match), dict(calibration.agreement)
     for (wording, language), curve in curves.items():
         lean, slope, familiar = (round(value, 2) for value in curve[:3])
         match[f"{wording}:{language}"] = MatchCurve(lean=lean, slope=max(slope, 0.01), familiar=familiar)
         if wording == "answer":
             agreement[language] = round(curve.agreement, 2)
-    thresholds = {key: round(value, 2) for key, value in mentions.items()}
-    return calibration.model_copy(update={"match": match, "agreement": agreement, "mentions": thresholds})
+    found: dict[str, Any] = {"match": match, "agreement": agreement}
+    for name, values in thresholds.items():
+        found[name] = {language: round(value, 2) for language, value in values.items()}
+    return calibration.model_copy(update=found)
+
+
+def of_wording(rows: Sequence[JudgementRow], wording: str, language: str) -> list[JudgementRow]:
+    """Return the rows to which the curve of a wording is fitted: those of this use, and claims judged so beside a text that
+    decides nothing."""
+    return [
+        row for row in rows
+        if row["language"] == language and (row["use"] == wording or (row["use"] == "search" and row["wording"] == wording))
+    ]  # fmt: skip
+
+
+def supported(row: JudgementRow) -> bool:
+    """Return True if the text of a row says its claim."""
+    return deciding(row) and not row["wrong"]
 
 
 def fitted(rows: Sequence[JudgementRow], wording: str) -> FittedCurve | None:
-    """Return the curve that fits the rows best; None if there are too few rows, all have the same label, or they are
-    ranked the wrong way round. A further term beside the log-odds is dropped if its coefficient is negative."""
+    """Return the curve that fits the rows best, as if half of them were supported; None if there are too few rows, all have
+    the same label, or they are ranked the wrong way round. A further term beside the log-odds is dropped if its
+    coefficient is negative."""
     if wording == "results":  # a number missing from the results decides, not the curve
         rows = [row for row in rows if not row["missing"]]
-    labels = [not row["wrong"] for row in rows]
+    labels = [supported(row) for row in rows]
     if len(rows) < FEWEST or len(set(labels)) < 2:
         return None
+    prior = math.log(sum(labels) / (len(labels) - sum(labels)))
     terms: dict[str, tuple[str, Callable[[JudgementRow], float]]] = {
         "answer": ("agreement", _agrees),
         "statement": ("familiar", lambda row: float(row["familiar"])),
@@ -69,9 +89,9 @@ def fitted(rows: Sequence[JudgementRow], wording: str) -> FittedCurve | None:
         name, value = terms[wording]
         bias, slope, bonus = logistic([(odds(row), value(row)) for row in rows], labels)
         if slope > 0 and bonus > 0:
-            return FittedCurve(-bias / slope, slope)._replace(**{name: bonus})
+            return FittedCurve((prior - bias) / slope, slope)._replace(**{name: bonus})
     bias, slope = logistic([(odds(row),) for row in rows], labels)
-    return FittedCurve(-bias / slope, slope) if slope > 0 else None
+    return FittedCurve((prior - bias) / slope, slope) if slope > 0 else None
 
 
 def deciding(row: JudgementRow) -> bool:
@@ -79,13 +99,13 @@ def deciding(row: JudgementRow) -> bool:
     return bool(row["use"] != "search")
 
 
-def mention(rows: Sequence[JudgementRow]) -> float | None:
-    """Return the log-odds of "the text says enough" above which it more likely does, if deciding and other texts were
-    equally frequent. None if there are too few rows, all are of one kind, or they are ranked the wrong way round."""
+def threshold(rows: Sequence[JudgementRow], name: str) -> float | None:
+    """Return the log-odds `name` above which a text more likely decides a claim than not, if both were equally frequent.
+    None if there are too few rows, all are of one kind, or they are ranked the wrong way round."""
     labels = [deciding(row) for row in rows]
     if len(rows) < FEWEST or len(set(labels)) < 2:
         return None
-    bias, slope = logistic([(row["mentions"],) for row in rows], labels)
+    bias, slope = logistic([(row[name],) for row in rows], labels)
     prior = math.log(sum(labels) / (len(labels) - sum(labels)))
     return (prior - bias) / slope if slope > 0 else None
 

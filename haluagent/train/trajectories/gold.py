@@ -65,8 +65,8 @@ class GoldTeacher:
         prompt, variables = asked
         if prompt == "opinion":
             return Choice(probabilities=dict.fromkeys(choices, 1 / len(choices)), usage=Usage(calls=1))
-        first = self._first_option(prompt, variables)
-        right = choices[0] if first != bool(variables.get("turned")) else choices[1]
+        options = choices[::-1] if variables.get("turned") else choices
+        right = options[self._right_option(prompt, variables)]
         rest = (1 - SURE) / (len(choices) - 1)
         return Choice(
             probabilities={choice: SURE if choice == right else rest for choice in choices}, usage=Usage(calls=1)
@@ -86,8 +86,16 @@ class GoldTeacher:
             return lesson.independent
         raise ModelError(f"the gold teacher does not know what to write for the prompt {prompt!r} of {lesson.id}")
 
-    def _first_option(self, prompt: str, variables: dict[str, Any]) -> bool:
-        """Return True if the first option of the prompt, in its unturned order, is the right one."""
+    def _right_option(self, prompt: str, variables: dict[str, Any]) -> int:
+        """Return the place of the right option of the prompt, in its unturned order."""
+        if prompt == "verdict":
+            label = self._label_of(variables["claim"])
+            if not self._decides(variables["evidence"], label):
+                return 2
+            return 0 if label == "supported" else 1
+        return 0 if self._first_of_two(prompt, variables) else 1
+
+    def _first_of_two(self, prompt: str, variables: dict[str, Any]) -> bool:
         lesson = self._lesson
         if prompt == "match":
             label = self._label_of(variables["claim"])
@@ -95,8 +103,7 @@ class GoldTeacher:
                 return label != "contradicted"
             return self._decides(variables["evidence"], label) and label == "supported"
         if prompt == "mentions":
-            label = self._label_of(variables["claim"]) if variables["claim"] else self._label(1)
-            return self._decides(variables["evidence"], label)
+            return self._decides(variables["evidence"], self._label(1))
         if prompt in ("problem", "same_meaning") and lesson.gold is not None:
             return not lesson.gold
         if prompt == "claim":
