@@ -50,13 +50,14 @@ class SearchSettings(Record):
 class Settings(Record):
     """The config file; every key is optional. `context` is in tokens, `timeout` in seconds per try.
 
-    `model`, `adapter` and `api_key` belong to the `base_url` beside them: an endpoint named elsewhere gets none of
-    them.
+    `model`, `adapter`, `calibration` (a file that `haluagent calibrate --write` wrote) and `api_key` belong to the
+    `base_url` beside them: an endpoint named elsewhere gets none of them.
     """
 
     base_url: str | None = None
     model: str | None = None
     adapter: str | None = None
+    calibration: str | None = None
     api_key: str | None = None
     dialect: Dialect | None = None
     context: int | None = None

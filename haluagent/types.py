@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Language = Literal["en", "zh"]
 Label = Literal["supported", "contradicted", "unverified", "no_claim"]
+# Why a claim is unverified, where that says something of the claim: the reference, read in full, does not say it.
+ReasonCode = Literal["not_in_reference"]
+SCHEMA_VERSION: Literal[2] = 2  # of a `Detection` as JSON; 2 has `reason_code`
 Stop = Literal["answer", "step_limit", "format_errors", "budget", "error"]
 Span = tuple[int, int]
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -95,7 +98,7 @@ class ToolCall(Record):
 class ToolResult(Record):
     """A tool's answer. `label` is None if the tool decided nothing.
 
-    `confidence` is the probability in [0, 1] that `label` is right. `read` holds the spans of the reference that the tool
+    `confidence` is the probability in [0, 1] that `label` or `reason_code` is right. `read` holds the spans of the reference that the tool
     looked at, for the report's coverage. `open` holds the parts of the response that belong to the sentence and that the
     tool did not check: a sentence is supported only when other tools have decided these too. Empty where the tool checked
     all of it.
@@ -103,6 +106,7 @@ class ToolResult(Record):
 
     observation: str
     label: Label | None = None
+    reason_code: ReasonCode | None = None
     confidence: Probability = 1.0
     evidence: tuple[Evidence, ...] = ()
     read: tuple[Span, ...] = ()
@@ -135,7 +139,8 @@ class CheckedPart(Record):
 class MemoryEntry(Record):
     """The finding about one sentence: the paper's triple (sentence, label, evidence), and the reason for the label.
 
-    `reason` always explains an `unverified` label. `opinion` is the model's own probability that the sentence is true.
+    `reason` always explains an `unverified` label; `reason_code` says that nothing in the reference says this, with
+    `confidence` as its probability. `opinion` is the model's own probability that the sentence is true.
     It is given only beside `unverified`, or as the basis of the label in closed-book mode. `parts` are the findings that
     hold for a part of the sentence alone, each with what it left open.
     """
@@ -146,6 +151,7 @@ class MemoryEntry(Record):
     tool: str | None = None
     confidence: Probability = 1.0
     reason: str = ""
+    reason_code: ReasonCode | None = None
     opinion: Probability | None = None
     revised_from: Revision | None = None
     parts: tuple[CheckedPart, ...] = ()
@@ -193,3 +199,4 @@ class Detection(Record):
     coverage: Coverage = Coverage()
     stop: Stop = "answer"
     error: str | None = None
+    schema_version: Literal[2] = SCHEMA_VERSION

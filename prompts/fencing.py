@@ -10,7 +10,7 @@ import re
 BREAK = "\u200b"  # a space of no width
 
 # The tags of the prompts. A model takes a broken one for a tag too: `< /response>`, `</ Response`.
-OWN_TAGS = ("question", "response", "reference", "text", "statement", "observation")
+OWN_TAGS = ("question", "response", "reference", "text", "statement", "claim", "observation")
 _OWN = "|".join(OWN_TAGS)
 _NAMES = (  # of templates' marks that have no sign of their own
     r"s|(?i:bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|sod|eod|eot|eom|eoh|eoa|pre|suf|mid|unused\d*|reserved\d*|[a-z]{1,12}:\w{1,20}"

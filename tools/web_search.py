@@ -104,7 +104,7 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
             return _decided(context, sentence, "supported", found, confidence)
         best = best or found
     assert best is not None
-    if await speaks_against(context, sentence, best) and await _holds(context, sentence, best, "contradicted"):
+    if speaks_against(context, sentence, best) and await _holds(context, sentence, best, "contradicted"):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
     return ToolResult(observation=_say(context, None, best, best.supported))
 

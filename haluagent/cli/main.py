@@ -10,6 +10,7 @@ import typer
 from haluagent import __version__
 from haluagent.cli.batch import batch
 from haluagent.cli.bench import app as bench_app
+from haluagent.cli.calibrate import calibrate
 from haluagent.cli.chat import chat
 from haluagent.cli.check import check
 from haluagent.cli.claims import app as claims_app
@@ -42,6 +43,7 @@ app.command()(chat)
 app.command()(batch)
 app.command()(check)
 app.command()(serve)
+app.command()(calibrate)
 app.add_typer(claims_app, name="claims")
 app.add_typer(runs_app, name="runs")
 app.add_typer(reliability_app, name="reliability")

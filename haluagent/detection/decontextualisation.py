@@ -8,7 +8,6 @@ import re
 
 from haluagent.detection.limits import Meter
 from haluagent.detection.task import DetectionTask
-from haluagent.models.calibration import calibration_of, fine_tuned_tools_of
 from haluagent.prompts import conversation
 from haluagent.text.windows import clip
 from haluagent.types import Sentence
@@ -44,11 +43,9 @@ def needs_completion(sentence: Sentence, language: str) -> bool:
     return len(text.split()) <= _VERB_FREE_WORDS
 
 
-def judged_as_it_is(task: DetectionTask, model: Meter) -> bool:
-    """Return True where the response is one sentence and the model was fine-tuned to judge it as the answer to the question:
-    then it is not completed."""
-    as_answer = calibration_of(model).answer_asked_as[task.language] == "answer"
-    return bool(fine_tuned_tools_of(model)) and as_answer and len(task.sentences) == 1
+def judged_as_it_is(task: DetectionTask) -> bool:
+    """Return True where the response is one sentence: it is read as the answer to the question, and not completed."""
+    return len(task.sentences) == 1
 
 
 async def complete(task: DetectionTask, model: Meter) -> tuple[Sentence, ...]:

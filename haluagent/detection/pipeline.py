@@ -136,7 +136,7 @@ class Run:
 
     async def _complete(self, meter: Meter) -> None:
         compared = self.task.reference or self.state.services.search  # only what is compared with a text gains by it
-        if compared and not judged_as_it_is(self.task, meter):
+        if compared and not judged_as_it_is(self.task):
             self.state.task = self.task.completed(await complete(self.task, meter))
         for sentence in self.task.sentences:
             self.state.emit(Found(sentence=sentence))

@@ -32,6 +32,7 @@ class Memory:
             update={
                 "label": label,
                 "reason": reason,
+                "reason_code": None,
                 "confidence": confidence,
                 "evidence": old.evidence + evidence,
                 "revised_from": first,
@@ -56,7 +57,8 @@ class DetectionState:
     """The data that the stages of one detection share.
 
     `read` are the spans of the reference that were looked at, `stops` the limits that ended the branch of a sentence,
-    and `parts` what tools found about parts of a sentence, by its index.
+    `parts` what tools found about parts of a sentence, by its index, and `unsaid` the probability that the reference does
+    not say a sentence, where a tool found that.
     """
 
     task: DetectionTask
@@ -70,6 +72,7 @@ class DetectionState:
     read: list[Span] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     parts: dict[int, tuple[CheckedPart, ...]] = field(default_factory=dict)
+    unsaid: dict[int, float] = field(default_factory=dict)
 
     def context(self, model: Meter) -> ToolContext:
         """Return the context of a tool, as things stand now."""
@@ -90,7 +93,10 @@ class DetectionState:
 
     def record(self, entry: MemoryEntry) -> MemoryEntry:
         """Keep an entry, with what was found about parts of its sentence, and emit it."""
-        entry = entry.model_copy(update={"parts": self.parts.get(entry.sentence.index, ())})
+        index = entry.sentence.index
+        entry = entry.model_copy(update={"parts": self.parts.get(index, ())})
+        if entry.label == "unverified" and index in self.unsaid:
+            entry = entry.model_copy(update={"reason_code": "not_in_reference", "confidence": self.unsaid[index]})
         self.memory.record(entry)
         self.emit(Verdict(entry=entry))
         return entry

@@ -87,6 +87,8 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
         await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
         result = await state.registry.call(turn.call, context)
         state.read.extend(result.read)
+        if result.reason_code and sentence is not None:
+            state.unsaid[sentence] = result.confidence
         if isinstance(result, Segmentation):
             await state.segment(result.sentences)
             result = ToolResult(observation=result.observation)
@@ -205,8 +207,9 @@ def combine(entries: Iterable[MemoryEntry]) -> tuple[bool | None, float]:
 
 
 def doubt(entry: MemoryEntry) -> float:
-    """Return the probability that a sentence is wrong. Nothing known is one half; an opinion moves it half of its way."""
-    if entry.label == "contradicted":
+    """Return the probability that a sentence is wrong. Nothing known is one half; an opinion moves it half of its way. What
+    the reference does not say counts like what it contradicts."""
+    if entry.label == "contradicted" or entry.reason_code:
         return max(entry.confidence, 0.5)
     if entry.label == "supported":
         return min(1.0 - entry.confidence, 0.5)

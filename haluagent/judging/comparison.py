@@ -9,21 +9,19 @@ from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.errors import ToolError
 from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, mentions, weigh, wording_of
+from haluagent.judging.parts import failing_part
 from haluagent.judging.passages import best_windows, passage, quoted
 from haluagent.models.calibration import calibration_of
 from haluagent.prompts import render
 from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
 from haluagent.text.refusals import unsaid
-from haluagent.text.words import words
 from haluagent.types import Label, Sentence, Span, ToolResult
 
 WINDOWS = 3  # of a longer reference, the windows that share most with the sentence are read
-SUPPORTED, CONTRADICTED = 0.55, 0.45  # probabilities of being supported; between them nothing is decided
 CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
 QUOTED = 0.95
 SILENT = -1.0  # log-odds that a text says something about a topic, at which it says nothing
-ABOUT = 0.6  # the share of a claim's words in a window that is about the same
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,8 @@ class Comparison:
     probability that the reference supports it. `read` are the windows that were read, all of it where `whole`, and
     `place` the one that counts.
 
-    A quotation of the reference has no `reading`, since it was not judged. `absent` says that the two share no word.
+    A quotation of the reference has no `reading`, since it was not judged. `not_mentioned` says that the reference, read in full,
+    says neither this nor otherwise. It is not said of a sentence with a number that may follow from the reference's.
     """
 
     label: Label | None
@@ -41,15 +40,15 @@ class Comparison:
     read: tuple[Span, ...]
     whole: bool = True
     reading: Reading | None = None
-    absent: bool = False
+    not_mentioned: bool = False
 
 
 async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
-    """Compare a sentence with the reference. Any window may support it; only the best one may contradict it.
+    """Compare a sentence with the reference. Any window may support it; where none does, any may contradict it.
 
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
-    support it, so where the reference was not read whole, "contradicted" takes a window that is about what the sentence
-    is about: one with most of its words. Correct calculations of the sentence with numbers of the reference are read
+    support it, so a reference that was not read whole may contradict a sentence, but is not known to leave it unsaid.
+    Correct calculations of the sentence with numbers of the reference are read
     with it, since they follow from it. A quotation needs no judgement. Raises ToolError where there is no reference.
     """
     reference = context.reference
@@ -66,19 +65,21 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     reading = await weigh(
         context, sentence, reference[slice(*place)] + sums, best, reference + sums, wording_of(context)
     )
+    limits = calibration_of(context.model).thresholds
     label: Label | None = None
-    absent = False
-    if reading.supported > SUPPORTED:
+    not_mentioned = False
+    if reading.supported > limits.supported:
         label = "supported"
-    elif reading.supported < CONTRADICTED:
-        asked_of = about if wording_of(context) == "answer" else sentence.claim
-        absent = not words(asked_of) & await asyncio.to_thread(words, reference)
-        told = not any(one.silent for one in judged)
-        if not absent and told and (whole or _is_about(sentence.claim, reference, spans)):
-            label = "contradicted"
+    elif reading.supported < limits.wrong and not any(one.silent for one in judged):
+        if wording_of(context) == "results":  # that question has two answers
+            judged = [await ask(context, sentence, reference[slice(*span)] + sums, "statement") for span in spans]
+        against, said_at = max(zip((one.against for one in judged), spans, strict=True), key=lambda one: one[0])
+        if against > 0.5:
+            label, place = "contradicted", said_at
+        not_mentioned = label is None and whole and not reading.derived
     if label and not await holds_alone(context, sentence, reference, place, label):
         label = None
-    return Comparison(label, reading.supported, place, tuple(spans), whole, reading, absent)
+    return Comparison(label, reading.supported, place, tuple(spans), whole, reading, not_mentioned)
 
 
 async def holds_alone(context: ToolContext, sentence: Sentence, text: str, place: Span, label: Label) -> bool:
@@ -90,7 +91,8 @@ async def holds_alone(context: ToolContext, sentence: Sentence, text: str, place
     if speaks_to_reader(evidence):
         return False
     supported = (await ask(context, sentence, evidence, wording_of(context))).supported
-    return supported > SUPPORTED if label == "supported" else supported < CONTRADICTED
+    limits = calibration_of(context.model).thresholds
+    return supported > limits.supported if label == "supported" else supported < limits.wrong
 
 
 async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
@@ -110,15 +112,29 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
             evidence=(evidence,),
             read=found.read,
         )
-    if found.absent:
-        return ToolResult(observation=message("match.absent", language), read=found.read)
+    failing = ""
+    if found.label == "contradicted" or found.not_mentioned:
+        text = reference[slice(*found.place)]
+        part = await failing_part(
+            context, sentence, text, wording_of(context), calibration_of(context.model).thresholds.supported
+        )
+        failing = message("match.part", language, part=part.text, p=part.rest) if part else ""
+    if found.not_mentioned:
+        return ToolResult(
+            observation=message("match.absent", language) + failing,
+            reason_code="not_in_reference",
+            confidence=1 - found.supported,
+            read=found.read,
+        )
     result = result_of(context, sentence, found.label, source, found.supported, found.place)
     note = message("match.anew", language, answer=found.reading.anew) if found.reading.anew else ""
     note += message("match.number", language, numbers=", ".join(found.reading.missing)) if found.reading.missing else ""
+    if found.reading.derived and found.label != "supported":
+        note += message("match.derived", language, lines="; ".join(found.reading.derived))
     if not found.whole and found.label != "supported":
         share = sum(end - start for start, end in found.read) / len(reference)
         note += message("match.unread", language, share=min(max(share, 0.01), 0.99))  # neither none of it nor all
-    return result.model_copy(update={"read": found.read, "observation": result.observation + note})
+    return result.model_copy(update={"read": found.read, "observation": result.observation + failing + note})
 
 
 async def _silence(context: ToolContext, topic: str) -> ToolResult | None:
@@ -128,8 +144,8 @@ async def _silence(context: ToolContext, topic: str) -> ToolResult | None:
     count = context.model.count_tokens
     spans, whole = await asyncio.to_thread(best_windows, reference, topic, WINDOWS, WINDOW_TOKENS, count)
     asked = replace(context, question=render("topic", language, topic=topic))
-    odds = max([await mentions(asked, None, reference[slice(*span)]) for span in spans], default=0.0)
-    if odds >= calibration_of(context.model).mentions[f"answer:{language}"]:
+    odds = max([await mentions(asked, reference[slice(*span)]) for span in spans], default=0.0)
+    if odds >= calibration_of(context.model).mentions[language]:
         return None
     if not whole or odds > SILENT:
         return ToolResult(observation=message("match.absent", language), read=tuple(spans))
@@ -150,12 +166,6 @@ def _sums(claim: str, text: str, question: str) -> str:
     right = [equation for equation in find_equations(claim) if equation.holds]
     known = [one for one in right if not foreign_numbers(one.computed, [text, question], USUAL_CONSTANTS)]
     return "".join(f"\n{one.computed} = {one.stated}" for one in known)
-
-
-def _is_about(claim: str, text: str, spans: list[Span]) -> bool:
-    """Return whether one of the windows has most of the words of a claim."""
-    said = words(claim)
-    return any(len(said & words(text[slice(*span)])) >= ABOUT * len(said) for span in spans)
 
 
 def result_of(

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from haluagent.judging.agreement import agreement, contained, counted, says
-from haluagent.judging.judge import NUMBER_MISSING, TextSource, answer_anew, ask, mentions, wording_of
+from haluagent.judging.judge import NUMBER_MISSING, TextSource, answer_anew, ask, wording_of
 from haluagent.judging.passages import best_windows, missing_numbers, quoted
 from haluagent.judging.probabilities import agreed
 from haluagent.models.calibration import calibration_of
@@ -29,7 +29,8 @@ _ASKING = re.compile(
 @dataclass(frozen=True)
 class PassageVerdict:
     """A passage, the part of it that was judged (its place, and as it was read), and what came of it. `agrees` is None
-    where the passage gives no answer of its own, or the sentence is none."""
+    where the passage gives no answer of its own, or the sentence is none. `against` is the share in [0, 1] of what does not
+    support that says otherwise."""
 
     result: SearchResult
     source: TextSource
@@ -40,6 +41,7 @@ class PassageVerdict:
     anew: str = ""
     agrees: float | None = None
     missing: tuple[str, ...] = ()
+    against: float = 0.0
 
     def evidence(self, context: ToolContext, sentence: Sentence) -> Evidence:
         return self.source.evidence(self.place, sentence.claim, self.supported, context.question)
@@ -95,7 +97,9 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
             supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
     missing = tuple(missing_numbers(sentence.claim, f"{text} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported
-    return PassageVerdict(result, source, place, supported, window, judged.silent, anew, agrees, missing)
+    return PassageVerdict(
+        result, source, place, supported, window, judged.silent, anew, agrees, missing, judged.against
+    )
 
 
 def _answers(context: ToolContext, sentence: Sentence) -> bool:
@@ -111,9 +115,9 @@ def supports(found: PassageVerdict) -> float | None:
     return found.supported if found.supported >= SUPPORTED else None
 
 
-async def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdict) -> bool:
-    """Return whether a passage contradicts the sentence, rather than not mentioning it: it says enough to decide, and
-    it has most words of the sentence or, where that answers the question, half of the question's and another answer."""
+def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdict) -> bool:
+    """Return whether a passage contradicts the sentence, rather than not mentioning it: it says otherwise, and it has most
+    words of the sentence or, where that answers the question, half of the question's and another answer."""
     if found.silent or found.supported > CONTRADICTED:
         return False
     has, answers = words(found.source.text), _answers(context, sentence)
@@ -122,8 +126,4 @@ async def speaks_against(context: ToolContext, sentence: Sentence, found: Passag
         about = differs and share(asked_words(context.question), has) >= ABOUT_QUESTION
     else:
         about = share(words(sentence.claim), has) >= ABOUT_CLAIM
-    if not about:
-        return False
-    odds = await mentions(context, None if answers else sentence, found.window)
-    thresholds = calibration_of(context.model).mentions
-    return odds >= thresholds[f"{'answer' if answers else 'statement'}:{context.language}"]
+    return about and found.against > 0.5

@@ -2,27 +2,39 @@
 
 The paper's `match` asks GPT-4 whether a sentence is irrelevant to or at odds with its context. Here the served model
 is asked, twice, with the options exchanged; a judgement costs two generated tokens for each window that is read.
-Long texts are cut into windows; any window may support a sentence, the best one must speak against it.
+Long texts are cut into windows; any window may support a sentence, and where none does, any may speak against it.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from haluagent.arithmetic.derivations import derivation
 from haluagent.judging.agreement import agreement, counted
 from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.passages import missing_numbers, passage
-from haluagent.judging.probabilities import UNCALIBRATED, Judgement, agreed, judgement, log_odds
-from haluagent.models.calibration import Wording, calibration_of
+from haluagent.judging.probabilities import (
+    UNCALIBRATED,
+    Judgement,
+    OutcomeShares,
+    agreed,
+    judgement,
+    log_odds,
+    of_outcomes,
+)
+from haluagent.models.calibration import MatchCurve, Wording, calibration_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Message, Model, ToolContext
+from haluagent.text.numbers import find_numbers
 from haluagent.text.windows import clip
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
 OPTIONS = ("A", "B")
+OUTCOMES = ("A", "B", "C")  # the text says so, says something else, does not say
 WINDOW_TOKENS = 1000
 ANSWER_TOKENS = 30
+THREE_WAY: tuple[Wording, ...] = ("answer", "statement")  # wordings that ask what a text says of a claim
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
 
 
@@ -54,13 +66,15 @@ class TextSource:
 @dataclass(frozen=True)
 class Reading:
     """The reading of one window: how far it supports the sentence, in [0, 1]; the answer it gives by itself, where the
-    sentence is a bare answer, and how far that agrees; and the numbers of the sentence that the texts do not have."""
+    sentence is a bare answer, and how far that agrees; the numbers of the sentence that the texts do not have; and how
+    others follow from theirs."""
 
     judged: Judgement
     supported: float
     anew: str = ""
     agrees: float | None = None
     missing: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
 
 
 def wording_of(context: ToolContext) -> Wording:
@@ -82,10 +96,18 @@ async def weigh(
         agrees = agreement(anew, sentence.text, context.question)
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
-    missing = tuple(await asyncio.to_thread(missing_numbers, sentence.claim, f"{known} {context.question}"))
+    missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
     if missing and not judged.silent:
         supported = min(supported, NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED)
-    return Reading(judged, supported, anew, agrees, missing)
+    return Reading(judged, supported, anew, agrees, missing, derived)
+
+
+def numbers_of(claim: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the numbers of a claim that a text neither has nor gives by one calculation, and the calculations that give the
+    others."""
+    absent, known = missing_numbers(claim, text), find_numbers(text)
+    ways = {one.text: derivation(one, known) for one in find_numbers(claim) if one.text in absent}
+    return tuple(one for one in absent if not ways.get(one)), tuple(way for way in ways.values() if way)
 
 
 async def answer_anew(context: ToolContext, text: str) -> str:
@@ -98,18 +120,12 @@ async def answer_anew(context: ToolContext, text: str) -> str:
     return generation.text.strip()
 
 
-async def mentions(context: ToolContext, sentence: Sentence | None, text: str) -> float:
-    """Return the mean log-odds of both option orders that the text says enough to decide a sentence, or, without one,
-    to answer the question. A text that says nothing of a sentence is judged like one that says something else; this
-    tells them apart."""
-    count = context.model.count_tokens
-    question = clip(context.question, WINDOW_TOKENS, count)[0]
-    claim = clip(sentence.claim, WINDOW_TOKENS, count)[0] if sentence else ""
+async def mentions(context: ToolContext, text: str) -> float:
+    """Return the mean log-odds of both option orders that the text says enough to answer the question."""
+    question = clip(context.question, WINDOW_TOKENS, context.model.count_tokens)[0]
     one, other, _ = await in_both_orders(
         context.model,
-        lambda turned: conversation(
-            "mentions", context.language, evidence=text, question=question, claim=claim, turned=turned
-        ),
+        lambda turned: conversation("mentions", context.language, evidence=text, question=question, turned=turned),
     )
     return (log_odds(one) + log_odds(other)) / 2
 
@@ -130,15 +146,34 @@ async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Word
     """Return whether the text supports the sentence, or whether both can be true, asked with the options in both
     orders."""
     count, calibration = context.model.count_tokens, calibration_of(context.model)
-    shown = calibration.answer_asked_as[context.language] if wording == "answer" else wording
     question = clip(context.question, WINDOW_TOKENS, count)[0]
     claim = clip(sentence.claim, WINDOW_TOKENS, count)[0]
+    familiar = words(sentence.claim) <= words(text)
+    curve = calibration.curve(wording, context.language)
+    if wording in THREE_WAY:
+        return await _outcome(context, text, question, claim, familiar, curve)
     one, other, scored = await in_both_orders(
         context.model,
         lambda turned: conversation(
-            "match", context.language, wording=shown, evidence=text, question=question, claim=claim, turned=turned
+            "match", context.language, wording=wording, evidence=text, question=question, claim=claim, turned=turned
         ),
     )
-    familiar = words(sentence.claim) <= words(text)
-    curve = calibration.curve(wording, context.language)
     return judgement(one, other, curve, familiar=familiar, scored=scored, base_rate=context.base_rate)
+
+
+async def _outcome(
+    context: ToolContext, text: str, question: str, claim: str, familiar: bool, curve: MatchCurve
+) -> Judgement:
+    """Return whether the text says what the claim says, and if not, whether it says something else or nothing of it."""
+    shares: list[OutcomeShares] = []
+    scored = True
+    for turned in (False, True):
+        messages = conversation(
+            "verdict", context.language, evidence=text, question=question, claim=claim, turned=turned
+        )
+        choice = await context.model.choose(messages, OUTCOMES)
+        options = OUTCOMES[::-1] if turned else OUTCOMES
+        shares.append(OutcomeShares(*(choice.probabilities[one] for one in options)))
+        scored = scored and choice.calibrated
+    found = of_outcomes(shares, curve, familiar=familiar, scored=scored, base_rate=context.base_rate)
+    return found._replace(otherwise=found.otherwise - calibration_of(context.model).otherwise[context.language])

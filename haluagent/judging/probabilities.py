@@ -7,6 +7,7 @@ term only where all words of the claim stand in the text. The curves of a model 
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from haluagent.models.calibration import MatchCurve
@@ -23,7 +24,8 @@ class Judgement(NamedTuple):
     where the two answers only had votes. Greater is more supported.
 
     `odds` are the log-odds of "yes" in the two option orders, and `familiar` whether all words of the claim stand in the
-    text: what a curve is fitted to.
+    text: what a curve is fitted to. `otherwise` are the log-odds that a text which does not say so says something else,
+    rather than nothing.
     """
 
     supported: float
@@ -31,6 +33,12 @@ class Judgement(NamedTuple):
     calibrated: bool = True
     odds: tuple[float, float] = (0.0, 0.0)
     familiar: bool = False
+    otherwise: float = 0.0
+
+    @property
+    def against(self) -> float:
+        """Return the share in [0, 1] of what does not support that says otherwise; 0.5 where nothing tells."""
+        return 1 / (1 + math.exp(-self.otherwise))
 
 
 def judgement(
@@ -53,6 +61,34 @@ def judgement(
         return Judgement(0.5, silent=True, odds=both, familiar=familiar)
     supported = at_base_rate(calibrated(odds, curve, familiar), base_rate)
     return Judgement(supported, odds=both, familiar=familiar)
+
+
+class OutcomeShares(NamedTuple):
+    """The probabilities in [0, 1] that a model gives to the three outcomes in one order of the options."""
+
+    said: float
+    otherwise: float
+    silent: float
+
+
+def of_outcomes(
+    shares: Sequence[OutcomeShares],
+    curve: MatchCurve,
+    *,
+    familiar: bool = False,
+    scored: bool = True,
+    base_rate: float = 0.5,
+) -> Judgement:
+    """Combine the three outcomes in both option orders. "Said" and "silent" change places between the orders, so a model that
+    likes a letter is seen where their log-odds cancel and it does not say "otherwise" both times."""
+    one, other = (share.said for share in shares)
+    found = judgement(one, other, curve, familiar=familiar, scored=scored, base_rate=base_rate)
+    lean = [log_odds(share.said / (share.said + share.silent or 1.0)) for share in shares]
+    cancels = abs(sum(lean)) / 2 < (CANCELS if abs(lean[0]) > LARGE else 1e-6)
+    if scored and cancels and not all(share.otherwise > max(share.said, share.silent) for share in shares):
+        return found._replace(supported=0.5, silent=True)
+    otherwise = [log_odds(share.otherwise / (share.otherwise + share.silent or 1.0)) for share in shares]
+    return found._replace(otherwise=sum(otherwise) / 2)
 
 
 def at_base_rate(probability: float, base_rate: float) -> float:

@@ -101,6 +101,13 @@ def all_shipped() -> list[Adapter]:
     return [load(card) for card in sorted(FOLDER.glob("*.json"))]
 
 
+def served_as(name: str) -> AdapterCard | None:
+    """Return the card of the shipped adapter that a server has under this name: `haluagent model serve` says
+    `WEIGHTS+ADAPTER`, vLLM the name of the LoRA module. None if there is none."""
+    last = name.rpartition("+")[2]
+    return next((found.card for found in all_shipped() if found.name == last), None)
+
+
 def load(path: Path) -> Adapter:
     """Load an adapter from its card (.json), or from a GGUF file with the card beside it under the same stem.
 

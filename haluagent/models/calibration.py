@@ -8,10 +8,9 @@ from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 
 from pydantic import Field, model_validator
 
-from haluagent.types import Language, Record
+from haluagent.types import Language, Probability, Record
 
 Wording = Literal["answer", "statement", "consistency", "results", "reasons", "relevance", "authentic"]
-MENTIONED: tuple[Wording, ...] = ("answer", "statement")  # wordings that have a threshold for "the text says enough"
 
 
 class MatchCurve(Record):
@@ -50,6 +49,20 @@ class ProblemCurve(Record):
     rivals: float = 0.0
 
 
+class Thresholds(Record):
+    """Probabilities that a text supports a claim: above `supported` it does, below `wrong` it does not; between them nothing
+    is decided."""
+
+    supported: Probability = 0.55
+    wrong: Probability = 0.45
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.wrong > self.supported:
+            raise ValueError("wrong must not be above supported")
+        return self
+
+
 class Calibration(Record):
     """The constants of one model.
 
@@ -57,9 +70,9 @@ class Calibration(Record):
     with keys such as `answer:en`.
 
     `match` is for the log-odds of "supported". `agreement` is added to the log-odds that an answer generated anew
-    agrees with the one being judged. `mentions` are the mean log-odds above which a text says enough to answer a
-    question or to decide a statement; `claims` are those above which a sentence counts as a claim. `answer_asked_as` is
-    the wording used for a response of one sentence.
+    agrees with the one being judged. `otherwise` are the mean log-odds above which a text that does not say a claim says
+    otherwise, rather than nothing; `mentions` are those above which it says enough to answer a question; `claims` are
+    those above which a sentence counts as a claim. `thresholds` are for the probability of "supported" beside a reference.
 
     If `match` has no curves for `results` (a statement held against what tools returned), those for `statement` are
     used. If it has none for `reasons` (a judgement after reasons that the model wrote), `relevance` (a request held
@@ -69,11 +82,12 @@ class Calibration(Record):
 
     match: dict[str, MatchCurve]
     agreement: dict[Language, float]
-    mentions: dict[str, float]
+    otherwise: dict[Language, float]
+    mentions: dict[Language, float]
     translation: dict[Language, TranslationCurve]
     problem: ProblemCurve
     claims: dict[Language, float]
-    answer_asked_as: dict[Language, Wording]
+    thresholds: Thresholds = Thresholds()
 
     @model_validator(mode="before")
     @classmethod
@@ -101,12 +115,17 @@ class Calibration(Record):
         return self.match[f"{wording}:{language}"]
 
 
+class CalibrationFile(Record):
+    """The file that `haluagent calibrate` writes."""
+
+    calibration: Calibration
+
+
 _AS_THEY_ARE: tuple[Wording, ...] = ("reasons", "relevance", "authentic")
 _LANGUAGES: frozenset[str] = frozenset(get_args(Language))
 _KEYS: dict[str, frozenset[str]] = {
     "match": frozenset(f"{wording}:{language}" for wording in get_args(Wording) for language in _LANGUAGES),
-    "mentions": frozenset(f"{wording}:{language}" for wording in MENTIONED for language in _LANGUAGES),
-    **dict.fromkeys(("agreement", "translation", "claims", "answer_asked_as"), _LANGUAGES),
+    **dict.fromkeys(("agreement", "otherwise", "mentions", "translation", "claims"), _LANGUAGES),
 }
 
 _EMBEDDED: dict[str, Any] = {
@@ -119,7 +138,8 @@ _EMBEDDED: dict[str, Any] = {
         "consistency:zh": {"lean": 0.0, "slope": 3.0},
     },
     "agreement": {"en": 3.8, "zh": 3.5},
-    "mentions": {"answer:en": -0.20, "answer:zh": 0.4, "statement:en": -0.33, "statement:zh": 0.4},
+    "otherwise": {"en": 0.0, "zh": 0.0},
+    "mentions": {"en": -0.20, "zh": 0.4},
     "translation": {
         "en": {"intercept": 1.3, "log_odds": 7.9, "shared": 2.0},
         "zh": {"intercept": 2.1, "log_odds": 7.5, "shared": 2.2},
@@ -128,8 +148,6 @@ _EMBEDDED: dict[str, Any] = {
     # These separate all of ten statements of fact and ten courtesies in each language: -0.25 and more against -0.59 and
     # less in Chinese, 0.01 against -0.22 in English.
     "claims": {"en": -0.1, "zh": -0.4},
-    # A bare answer, completed to a sentence, is judged better as a statement in English and as an answer in Chinese.
-    "answer_asked_as": {"en": "statement", "zh": "answer"},
 }
 
 EMBEDDED = Calibration.model_validate({})
@@ -139,9 +157,9 @@ EMBEDDED = Calibration.model_validate({})
 IDENTITY = Calibration.model_validate(
     {
         "match": {key: {"lean": 0.0, "slope": 1.0} for key in sorted(_KEYS["match"])},
-        "mentions": dict.fromkeys(sorted(_KEYS["mentions"]), 0.0),
+        "otherwise": dict.fromkeys(sorted(_LANGUAGES), 0.0),
+        "mentions": dict.fromkeys(sorted(_LANGUAGES), 0.0),
         "claims": dict.fromkeys(sorted(_LANGUAGES), 0.0),
-        "answer_asked_as": dict.fromkeys(sorted(_LANGUAGES), "answer"),
     }
 )
 

@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from haluagent.errors import ConfigError, ModelError
-from haluagent.models.calibration import EMBEDDED, Calibration
+from haluagent.models.adapters import served_as
+from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration
 from haluagent.models.dialect import choice_fields, grammar_fields, scoring_fields
 from haluagent.models.discovery import discover
 from haluagent.models.endpoint import Endpoint, RequestRefused, Sleep
 from haluagent.models.fields import count_in, list_in, object_in
 from haluagent.models.scoring import choice_probabilities, match_choice
 from haluagent.models.tokenizer import ApproximateTokenizer
+from haluagent.models.weights.catalogue import DEFAULT as DEFAULT_WEIGHTS
 from haluagent.protocols import Choice, Generation, Message
 from haluagent.settings import Dialect
 from haluagent.text.normalize import without_surrogates
@@ -32,8 +34,8 @@ class OpenAIModel:
     `context` is in tokens, `timeout` in seconds per try. `attempts` counts the first try. At most `concurrency`
     requests run at a time. `samples_per_request` is how many samples the server takes in one request (None: any
     number). `tokenizer` counts tokens; without one they are estimated. `seed` is the same for every request, so that a
-    run can be repeated. `calibration` and `fine_tuned_tools`, the names of the tools the model was fine-tuned on, come from its
-    adapter's card.
+    run can be repeated. `calibration` and `fine_tuned_tools`, the names of the tools the model was fine-tuned on, come from
+    its adapter's card; without a calibration the model's own probabilities are used.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class OpenAIModel:
         timeout: float = 300.0,
         attempts: int = 5,
         concurrency: int = 8,
-        calibration: Calibration = EMBEDDED,
+        calibration: Calibration = IDENTITY,
         fine_tuned_tools: frozenset[str] = frozenset(),
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -92,6 +94,8 @@ class OpenAIModel:
                 raise ConfigError(f"{base_url} lists {listed}: say which one with --model or HALUAGENT_MODEL")
             name = served.models[0]
         options.setdefault("samples_per_request", served.slots)
+        if "calibration" not in options:
+            options |= _calibrated(name)
         return cls(
             base_url,
             name,
@@ -253,3 +257,15 @@ def _top_tokens(choice: dict[str, Any]) -> list[dict[str, Any]]:
         if isinstance(first, dict)
         else []
     )
+
+
+def _calibrated(name: str) -> dict[str, Any]:
+    """Return the options of a served model that is known by its name; of another one none, and say that it has no
+    calibration."""
+    card = served_as(name)
+    if name == DEFAULT_WEIGHTS:
+        return {"calibration": EMBEDDED}
+    if card is None:
+        logger.warning("%s is not calibrated: its probabilities are taken as they are; see `haluagent calibrate`", name)
+        return {}
+    return {"calibration": card.calibration, "fine_tuned_tools": frozenset(card.tools)}

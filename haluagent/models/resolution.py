@@ -4,8 +4,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from haluagent.errors import ConfigError
 from haluagent.models.adapters import read_card
+from haluagent.models.calibration import Calibration, CalibrationFile
 from haluagent.models.client import OpenAIModel
 from haluagent.models.engines.embedded import DEFAULT_CONTEXT, EmbeddedModel
 from haluagent.models.weights.catalogue import DEFAULT, is_known
@@ -26,8 +29,9 @@ def resolve(
     then the config file, then the embedded default. With a base URL the model is that endpoint, which is asked once
     what it is. Without one, `model` is a path to a GGUF file or the name of embedded weights. `concurrency` is the
     number of requests sent at a time. `adapter` is the path of an adapter (see `EmbeddedModel`), or None for the base
-    model; for an endpoint, whose model has it already, it is the path of the adapter's card. Raise `ConfigError` if the
-    settings name a model or an adapter that does not exist, `ModelError` if the endpoint does not answer.
+    model; for an endpoint, whose model has it already, it is the path of the adapter's card. `HALUAGENT_CALIBRATION` or the
+    config file name a calibration that was fitted to the model (`haluagent calibrate`). Raise `ConfigError` if the
+    settings name a model, an adapter or a calibration that does not exist, `ModelError` if the endpoint does not answer.
     """
     file = read_settings()
     if concurrency is not None:
@@ -39,11 +43,14 @@ def resolve(
     model = model or os.environ.get("HALUAGENT_MODEL") or file.model
     if adapter == "auto":
         adapter = os.environ.get("HALUAGENT_ADAPTER") or file.adapter or "auto"
+    calibration = _calibration(os.environ.get("HALUAGENT_CALIBRATION") or file.calibration)
     if base_url is None:
-        return _embedded(model, file, adapter)
+        embedded = _embedded(model, file, adapter)
+        embedded.calibration = calibration or embedded.calibration
+        return embedded
 
     options = {name: value for name in ("concurrency", "timeout") if (value := getattr(file, name)) is not None}
-    options |= _of_adapter(adapter)
+    options |= _of_adapter(adapter) | ({"calibration": calibration} if calibration else {})
     api_key = api_key or os.environ.get("HALUAGENT_API_KEY") or file.api_key
     return OpenAIModel.connect(base_url, model, api_key=api_key, dialect=file.dialect, context=file.context, **options)
 
@@ -60,7 +67,20 @@ def _of_adapter(adapter: str | Path | None) -> dict[str, Any]:
     return {"calibration": card.calibration, "fine_tuned_tools": frozenset(card.tools)}
 
 
-def _embedded(model: str | None, file: Settings, adapter: str | Path | None) -> Model:
+def _calibration(path: str | None) -> Calibration | None:
+    """Return the calibration in a file; None without one. Raise `ConfigError` naming the file and what is wrong in it."""
+    if path is None:
+        return None
+    try:
+        return CalibrationFile.model_validate_json(Path(path).expanduser().read_bytes()).calibration
+    except OSError as error:
+        raise ConfigError(f"the calibration {path} cannot be read: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        raise ConfigError(f"{path} is no calibration: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _embedded(model: str | None, file: Settings, adapter: str | Path | None) -> EmbeddedModel:
     name = model or DEFAULT
     if not is_known(name) and not (name.endswith(".gguf") and Path(name).is_file()):
         raise ConfigError(

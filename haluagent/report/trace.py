@@ -57,4 +57,6 @@ def _name(index: int | None) -> str:
 
 
 def _label(entry: MemoryEntry, language: Language) -> tuple[str, str]:
-    return STYLES[entry.label], f"{entry.sentence.name} {MARKS[entry.label]} {LABELS[language][entry.label]}"
+    return STYLES[
+        entry.label
+    ], f"{entry.sentence.name} {MARKS[entry.label]} {LABELS[language][entry.reason_code or entry.label]}"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from scripted import Belief, believes
 
 from haluagent import HaluAgent
 from haluagent.bench.datasets.items import Item
@@ -20,18 +21,9 @@ TOWER = Item(
 REPLY = '{"REASONING": ["response: Carrick; reference: Ellis"], "SCORE": "FAIL"}'
 
 
-def believes(probability: float) -> Callable[[Sequence[Message]], float]:
-    """A model without a lean: the option that says yes gets the probability, wherever it stands."""
-
-    def choose(messages: Sequence[Message]) -> float:
-        return 1 - probability if "\nA: no" in messages[-1]["content"] else probability
-
-    return choose
-
-
 @pytest.fixture
-def judge(scripted: Callable[..., Any]) -> Callable[[str, Item, float], Row]:
-    def judge(method: str, item: Item, belief: float) -> Row:
+def judge(scripted: Callable[..., Any]) -> Callable[[str, Item, Belief], Row]:
+    def judge(method: str, item: Item, belief: Belief) -> Row:
         model = scripted(lambda messages: REPLY, choose=believes(belief), free="Mary Ellis")
         return asyncio.run(METHODS[method](HaluAgent(model, sandbox="none", search="none"), item, "tower"))  # type: ignore[arg-type]
 
@@ -39,11 +31,12 @@ def judge(scripted: Callable[..., Any]) -> Callable[[str, Item, float], Row]:
 
 
 @pytest.mark.parametrize("method", ["fast", "judge", "match", "claims"])
+@pytest.mark.parametrize("belief", ["otherwise", "silent"])
 def test_what_the_documents_do_not_say_is_a_hallucination(
-    method: str, judge: Callable[[str, Item, float], Row]
+    method: str, belief: Belief, judge: Callable[[str, Item, Belief], Row]
 ) -> None:
     found, right = (
-        judge(method, TOWER, 0.01),
+        judge(method, TOWER, belief),
         judge(method, TOWER.model_copy(update={"response": TOWER.reference}), 0.99),
     )
     assert (found.verdict, found.method, found.dataset, found.error) == (True, method, "tower", None)
@@ -52,7 +45,7 @@ def test_what_the_documents_do_not_say_is_a_hallucination(
 
 
 @pytest.mark.parametrize("method", ["fast", "judge", "match", "claims"])
-def test_without_a_reference_there_is_no_verdict(method: str, judge: Callable[[str, Item, float], Row]) -> None:
+def test_without_a_reference_there_is_no_verdict(method: str, judge: Callable[[str, Item, Belief], Row]) -> None:
     assert method in NEEDS_REFERENCE
     found = judge(method, TOWER.model_copy(update={"reference": None}), 0.01)
     assert found.verdict is None and found.score == 0.5 and "needs a reference" in (found.error or "")
@@ -72,9 +65,9 @@ def test_an_endpoint_that_fails_is_no_verdict_of_an_item(method: str, scripted: 
         asyncio.run(METHODS[method](agent, TOWER, "tower"))
 
 
-@pytest.mark.parametrize(("belief", "verdict"), [(0.01, True), (0.5, None), (0.99, False)])
+@pytest.mark.parametrize(("belief", "verdict"), [("otherwise", True), ("silent", True), (0.5, None), ("said", False)])
 def test_match_judges_the_response_as_one_claim_and_may_leave_it_undecided(
-    belief: float, verdict: bool | None, judge: Callable[[str, Item, float], Row]
+    belief: Belief, verdict: bool | None, judge: Callable[[str, Item, Belief], Row]
 ) -> None:
     statement = TOWER.model_copy(update={"question": "", "response": "Harlow Tower was built by Mary Ellis"})
     found = judge("match", statement, belief)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from scripted import Belief, believes
 
 from haluagent import HaluAgent
 from haluagent.detection.reflection import results, uses
@@ -13,16 +14,6 @@ from haluagent.types import Detection, Evidence, Label, MemoryEntry, Revision, S
 
 COSTS = "Describe the costs."  # no problem to solve: only the sentences are checked
 CRATES = "One crate costs 17 * 3 = 54 dollars."  # wrong: it is 51
-
-
-def believes(probability: float) -> Callable[[Sequence[Message]], float]:
-    """What a model without a lean gives to option A, where it holds a sentence for right with `probability`."""
-
-    def choose(messages: Sequence[Message]) -> float:
-        turned = any(denial in messages[-1]["content"] for denial in ("\nA: no", "\nA：不"))
-        return 1 - probability if turned else probability
-
-    return choose
 
 
 def labels(detection: Detection) -> list[Label]:
@@ -42,7 +33,7 @@ def detect(scripted: Any) -> Callable[..., Detection]:
         return f'ACTION: match(sentence={target}, context="reference")'
 
     def detect(
-        question: str, response: str, reference: str | None = None, belief: float = 0.5, **options: Any
+        question: str, response: str, reference: str | None = None, belief: Belief = 0.5, **options: Any
     ) -> Detection:
         with HaluAgent(scripted(say, choose=believes(belief)), **options) as agent:
             return agent.detect(question, response, reference)

@@ -16,6 +16,12 @@ def entry(label: Label, index: int = 1, confidence: float = 1.0, opinion: float 
     return MemoryEntry(sentence=sentence, label=label, confidence=confidence, opinion=opinion, reason=f"first {label}")
 
 
+def unsaid(confidence: float, opinion: float | None = None) -> MemoryEntry:
+    """What the reference does not say."""
+    found = entry("unverified", confidence=confidence, opinion=opinion)
+    return found.model_copy(update={"reason_code": "not_in_reference"})
+
+
 ENTRIES = st.builds(
     entry, st.sampled_from(LABELS), st.integers(0, 9), st.floats(0, 1), st.one_of(st.none(), st.floats(0, 1))
 )
@@ -66,6 +72,9 @@ def test_nothing_to_check_is_no_verdict() -> None:
         (entry("unverified", opinion=1.0), 0.25),
         (entry("unverified", opinion=0.0), 0.75),
         (entry("unverified", opinion=0.5), 0.5),
+        (unsaid(0.9), 0.9),
+        (unsaid(0.3), 0.5),
+        (unsaid(0.9, opinion=1.0), 0.9),
     ],
 )
 def test_doubt(item: MemoryEntry, expected: float) -> None:
@@ -103,6 +112,12 @@ def test_a_revision_keeps_the_first_label_and_all_evidence() -> None:
     assert (revised.label, revised.reason, revised.confidence) == ("contradicted", "third look", 0.8)
     assert revised.revised_from == Revision(label="supported", reason="first supported")
     assert revised.evidence == (first, second)
+
+
+def test_a_revision_takes_the_reason_of_the_first_label_away() -> None:
+    memory = Memory()
+    memory.record(unsaid(0.9))
+    assert memory.revise(1, "supported", "found", confidence=0.8).reason_code is None
 
 
 def test_what_was_never_recorded_cannot_be_revised() -> None:

@@ -5,10 +5,53 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Literal
 
 from haluagent.protocols import Choice, Generation, Message
 from haluagent.types import Usage
+
+Belief = float | Literal["said", "otherwise", "silent"]
+Scores = float | Sequence[float]
+_SHARES = {"said": (0.98, 0.01, 0.01), "otherwise": (0.01, 0.98, 0.01), "silent": (0.01, 0.01, 0.98)}
+
+
+def prompt(messages: Sequence[Message]) -> str:
+    return "\n".join(message["content"] for message in messages)
+
+
+def turned(messages: Sequence[Message]) -> bool:
+    """Whether option A is the one that denies."""
+    return any(denial in prompt(messages) for denial in ("\nA: no", "\nA：不"))
+
+
+def three_way(messages: Sequence[Message]) -> bool:
+    """Whether there is an option C."""
+    return re.search(r"^C[:：]", prompt(messages), re.MULTILINE) is not None
+
+
+def always(letter: str, share: float) -> Callable[[Sequence[Message]], Sequence[float]]:
+    """What a model gives to the options that likes one letter, whatever is asked; of A and B, the last if it likes C."""
+
+    def choose(messages: Sequence[Message]) -> Sequence[float]:
+        letters = "ABC" if three_way(messages) else "AB"
+        liked = letter if letter in letters else letters[-1]
+        return [share if one == liked else (1 - share) / (len(letters) - 1) for one in letters]
+
+    return choose
+
+
+def believes(belief: Belief | Callable[[str], Belief]) -> Callable[[Sequence[Message]], Sequence[float]]:
+    """What a model without a lean gives to the options, in whatever order they are: A and B (yes or no), or A, B and C (the
+    text says a claim, says otherwise, or is silent). A number is the probability of "yes"; what is left says otherwise."""
+
+    def choose(messages: Sequence[Message]) -> Sequence[float]:
+        text = prompt(messages)
+        found = belief(text) if callable(belief) else belief
+        yes, no, silent = _SHARES[found] if isinstance(found, str) else (found, 0.99 * (1 - found), 0.01 * (1 - found))
+        shares = (yes, no, silent) if three_way(messages) else (yes, no + silent)
+        return shares[::-1] if turned(messages) else shares
+
+    return choose
 
 
 class ScriptedModel:
@@ -20,7 +63,7 @@ class ScriptedModel:
     def __init__(
         self,
         say: Callable[[Sequence[Message]], str] | Sequence[str] = (),
-        choose: Callable[[Sequence[Message]], float] | float = 0.9,
+        choose: Callable[[Sequence[Message]], Scores] | float = 0.9,
         context: int = 8192,
         free: str = "",
     ) -> None:
@@ -51,11 +94,12 @@ class ScriptedModel:
         return self._say(messages) if self._say else next(self._lines)  # type: ignore[arg-type]
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
-        """The first choice gets what the script says, the others share the rest."""
+        """Each choice gets what the script says; where that is one number, the first gets it and the others share the rest."""
         self.seen.append([Message(**message) for message in messages])
-        first = self._choose(messages)
-        rest = (1 - first) / (len(choices) - 1)
-        probabilities = {choice: first if i == 0 else rest for i, choice in enumerate(choices)}
+        said = self._choose(messages)
+        if isinstance(said, int | float):
+            said = [said, *[(1 - said) / (len(choices) - 1)] * (len(choices) - 1)]
+        probabilities = dict(zip(choices, said, strict=True))
         return Choice(probabilities=probabilities, usage=self._usage(messages, "A"))
 
     def count_tokens(self, text: str) -> int:

@@ -140,11 +140,10 @@ def test_the_embedded_model_has_the_constants_it_was_measured_with() -> None:
         "consistency:en": (0.0, 3.0, 0.0), "consistency:zh": (0.0, 3.0, 0.0),
     }  # fmt: skip
     assert EMBEDDED.agreement == {"en": 3.8, "zh": 3.5} and EMBEDDED.claims == {"en": -0.1, "zh": -0.4}
-    assert EMBEDDED.mentions == {"answer:en": -0.20, "answer:zh": 0.4, "statement:en": -0.33, "statement:zh": 0.4}
+    assert EMBEDDED.mentions == {"en": -0.20, "zh": 0.4} and EMBEDDED.otherwise == {"en": 0.0, "zh": 0.0}
     curves = {key: (one.intercept, one.log_odds, one.shared) for key, one in EMBEDDED.translation.items()}
     assert curves == {"en": (1.3, 7.9, 2.0), "zh": (2.1, 7.5, 2.2)}
     assert tuple(EMBEDDED.problem.model_dump().values()) == (1.0, 0.4, -1.0, -1.6, 0.0)
-    assert EMBEDDED.answer_asked_as == {"en": "statement", "zh": "answer"}
 
 
 @pytest.mark.parametrize("calibration", [EMBEDDED, IDENTITY])
@@ -162,9 +161,10 @@ def test_what_is_left_out_is_the_embedded_models() -> None:
     [
         ({"curves": {}}, "Extra inputs"),
         ({"claims": {"en": 0.0}}, "claims must have the keys en, zh"),
-        ({"mentions": {"answer:en": 0.0}}, "mentions must have the keys answer:en, answer:zh"),
+        ({"mentions": {"en": 0.0}}, "mentions must have the keys en, zh"),
+        ({"mentions": {"answer:en": 0.0}}, "'en' or 'zh'"),
+        ({"otherwise": {"zh": 0.0}}, "otherwise must have the keys en, zh"),
         ({"match": {"answer:en": {"lean": 0, "slope": -1}}}, "greater than 0"),
-        ({"answer_asked_as": {"en": "poem", "zh": "answer"}}, "'answer', 'statement'"),
     ],
 )
 def test_a_mistake_is_refused(given: dict[str, Any], complaint: str) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import pytest
+from scripted import Belief, always, believes, prompt, turned
 
 from haluagent.judging.comparison import judge
 from haluagent.judging.probabilities import UNCALIBRATED
@@ -22,25 +24,6 @@ REFERENCE = {"en": ELBE, "zh": ELBE_ZH}
 ANSWER = {"en": "The Elbe rises in the Czech Republic.", "zh": "易北河发源于捷克。"}
 TWO = {"en": "The Elbe rises in Poland. It is a river.", "zh": "易北河发源于波兰。它是一条河。"}
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-
-
-def prompt(messages: Sequence[Message]) -> str:
-    return "\n".join(message["content"] for message in messages)
-
-
-def turned(messages: Sequence[Message]) -> bool:
-    """Whether option A is the one that denies."""
-    return any(denial in prompt(messages) for denial in ("\nA: no", "\nA：不"))
-
-
-def believes(probability: float | Callable[[str], float]) -> Callable[[Sequence[Message]], float]:
-    """What a model without a lean gives to option A, where it holds the sentence for right with `probability`."""
-
-    def choose(messages: Sequence[Message]) -> float:
-        found = probability if isinstance(probability, float) else probability(prompt(messages))
-        return 1 - found if turned(messages) else found
-
-    return choose
 
 
 def choices(model: Any) -> list[list[Message]]:
@@ -82,25 +65,25 @@ def test_both_option_orders_are_asked(scripted: Any, make_context: Any, language
     call(make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model))
     assert [turned(messages) for messages in choices(model)] == [False, True]
     assert len(model.seen) == (2 if several else 3)
-    first, second = (prompt(messages).splitlines() for messages in choices(model))
-    (a, other_a), (b, other_b) = ((one, other) for one, other in zip(first, second, strict=True) if one != other)
-    assert (a[0], b[0]) == (other_a[0], other_b[0]) == ("A", "B")
-    assert (a[1:], b[1:]) == (other_b[1:], other_a[1:])
+    first, second = (re.findall(r"^[ABC][:：] ?(.+)$", prompt(messages), re.M) for messages in choices(model))
+    assert second == first[::-1] and len(set(first)) == 3
 
 
 @pytest.mark.parametrize(("language", "several"), list(product(LANGUAGES, (False, True))))
-@pytest.mark.parametrize("first", [0.0, 0.01, 0.2, 0.5, 0.99, 1.0])
+@pytest.mark.parametrize("letter", ["A", "C"])
+@pytest.mark.parametrize("share", [0.5, 0.99, 1.0])
 @pytest.mark.parametrize("scored", [True, False])
 def test_a_model_that_always_says_the_same_option_says_nothing(
-    scripted: Any, make_context: Any, language: Language, several: bool, first: float, scored: bool
+    scripted: Any, make_context: Any, language: Language, several: bool, letter: str, share: float, scored: bool
 ) -> None:
     """Not even where an answer given anew agrees or a number is missing."""
     response = (TWO if several else ANSWER)[language].replace(".", " in 1905.", 1).replace("。", "1905年。", 1)
-    options: dict[str, Any] = {"choose": first, "free": "the Czech Republic" if language == "en" else "捷克"}
+    free = "the Czech Republic" if language == "en" else "捷克"
+    options: dict[str, Any] = {"choose": always(letter, share), "free": free}
     model = scripted(**options) if scored else unscored(scripted, **options)
     context = make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)
     result = call(context)
-    assert (result.label, result.evidence) == (None, ())
+    assert (result.label, result.reason_code, result.evidence) == (None, None, ())
     assert ("does not decide" if language == "en" else "不足以判定") in result.observation
     assert "50%" in result.observation and "1905" in result.observation
     assert len(model.seen) == 2  # there is nothing that an answer given anew could confirm
@@ -110,42 +93,44 @@ def test_a_model_that_always_says_the_same_option_says_nothing(
 
 def test_answers_that_almost_cancel_say_nothing(scripted: Any, make_context: Any) -> None:
     """Log-odds of 5 and -4.97: for the curve, whose lean is 0.11, that would be a clear no."""
-    model = scripted(choose=lambda messages: 1 / (1 + math.exp(-4.97 if turned(messages) else -5)))
+    model = scripted(choose=lambda messages: believes(1 / (1 + math.exp(4.97 if turned(messages) else -5)))(messages))
     result = call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model))
     assert (result.label, result.observation) == (None, "the reference does not decide this (50%)")
 
 
 @pytest.mark.parametrize(("language", "several"), list(product(LANGUAGES, (False, True))))
-@pytest.mark.parametrize(("belief", "label"), [(1.0, "supported"), (0.0, "contradicted")])
+@pytest.mark.parametrize(("belief", "label"), [(1.0, "supported"), (0.0, "contradicted"), ("silent", None)])
 def test_without_log_probabilities_two_equal_answers_decide_with_less_confidence(
-    scripted: Any, make_context: Any, language: Language, several: bool, belief: float, label: str
+    scripted: Any, make_context: Any, language: Language, several: bool, belief: Belief, label: str | None
 ) -> None:
     model = unscored(scripted, choose=believes(belief), free="no")
     response = TWO[language] if several else ANSWER[language]
     context = make_context(WHERE[language], response, language=language, reference=REFERENCE[language], model=model)
     result = call(context)
     assert (result.label, result.confidence) == (label, pytest.approx(UNCALIBRATED))
-    assert verbatim(context, result) and len(model.seen) == 2
+    assert result.reason_code == (None if label else "not_in_reference") and len(model.seen) == 2
+    assert not label or verbatim(context, result)
     if several:
         found = call(context, "response", 2)
         assert found.label is None  # without probabilities nothing is clear enough for this
 
 
 def test_without_log_probabilities_one_even_answer_is_not_enough(scripted: Any, make_context: Any) -> None:
-    model = unscored(scripted, choose=lambda messages: 0.5 if turned(messages) else 1.0)
+    model = unscored(scripted, choose=lambda messages: believes(0.5 if turned(messages) else 1.0)(messages))
     assert call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).label is None
 
 
 def test_a_missing_number_without_log_probabilities_keeps_the_cap(scripted: Any, make_context: Any) -> None:
     model = unscored(scripted, choose=believes(1.0))
     result = call(make_context("When?", "It flows since 1905. It is long.", reference=ELBE, model=model))
-    assert (result.label, result.confidence) == ("contradicted", pytest.approx(UNCALIBRATED))
+    assert (result.label, result.reason_code) == (None, "not_in_reference")
+    assert result.confidence == pytest.approx(UNCALIBRATED)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_two_answers_are_averaged(scripted: Any, make_context: Any, language: Language) -> None:
     """One option order says yes with odds of 3, the other with even odds: together the square root of 3."""
-    model = scripted(choose=lambda messages: 0.5 if turned(messages) else 0.75)
+    model = scripted(choose=lambda messages: believes(0.5 if turned(messages) else 0.75)(messages))
     context = make_context(
         WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model
     )
@@ -161,21 +146,22 @@ def test_a_bare_answer_is_judged_as_the_answer(scripted: Any, make_context: Any,
     model = scripted(choose=believes(0.99))
     call(make_context(WHERE[language], ANSWER[language], language=language, reference=REFERENCE[language], model=model))
     for messages in choices(model):
-        if language == "zh":
-            assert WHERE[language] in prompt(messages) and f"<response>\n{ANSWER[language]}" in prompt(messages)
-        assert ("<statement>" in prompt(messages)) is (language == "en")  # as calibrated: see docs/calibration.md
+        assert f"<question>\n{WHERE[language]}" in prompt(messages)
+        assert f"<claim>\n{ANSWER[language]}" in prompt(messages)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_one_sentence_of_several_is_judged_as_a_statement(scripted: Any, make_context: Any, language: Language) -> None:
+def test_one_sentence_of_several_is_judged_without_the_others(
+    scripted: Any, make_context: Any, language: Language
+) -> None:
     model = scripted(choose=believes(0.99))
     context = make_context(
         WHERE[language], TWO[language], language=language, reference=REFERENCE[language], model=model
     )
     call(context)
     for messages in model.seen:
-        assert f"<statement>\n{context.sentences[0].text}" in prompt(messages)
-        assert WHERE[language] not in prompt(messages) and context.sentences[1].text not in prompt(messages)
+        assert f"<claim>\n{context.sentences[0].text}\n" in prompt(messages)
+        assert context.sentences[1].text not in prompt(messages)
 
 
 # An answer given anew ---------------------------------------------------------------------------------------------
@@ -194,7 +180,7 @@ def test_a_bare_answer_is_compared_with_one_given_anew(
     asked = prompt(model.seen[-1])
     assert model.seen[-1] not in choices(model) and model.grammars == [None]
     assert WHERE[language] in asked and REFERENCE[language] in asked
-    assert response not in asked and "<response>" not in asked
+    assert response not in asked and "<claim>" not in asked
 
 
 def rather(language: Language) -> float:

@@ -6,15 +6,16 @@ one that says the same, and try to have it called wrong. The real model judges; 
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from scripted import believes
 
 from haluagent.judging.comparison import judge
 from haluagent.judging.instructions import speaks_to_reader
 from haluagent.prompts import fence
-from haluagent.protocols import Message, SearchResult, ToolContext
+from haluagent.protocols import SearchResult, ToolContext
 from haluagent.text.language import HAN
 from haluagent.text.segment import split
 from haluagent.tools.code_interpreter.tool import code_interpreter
@@ -114,16 +115,6 @@ def turned_around(attack: str) -> str:
     ):  # fmt: skip
         attack = attack.replace(old, new)
     return re.sub(r"\bA\b", "B", attack)
-
-
-def believes(probability: float) -> Callable[[Sequence[Message]], float]:
-    """A judge of one mind, in whatever order the options are."""
-
-    def choose(messages: Sequence[Message]) -> float:
-        turned = re.search(r"^A[:：] ?(?:no|不)", messages[-1]["content"], re.MULTILINE)
-        return 1 - probability if turned else probability
-
-    return choose
 
 
 class Page:

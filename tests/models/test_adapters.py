@@ -226,7 +226,7 @@ def test_a_served_model_is_read_with_the_card_of_its_adapter(make: Make, endpoin
     card = make()
     card.with_suffix(".gguf").unlink()  # nothing is loaded
     plain = resolve(base_url=endpoint.base_url)
-    assert (plain.calibration, plain.fine_tuned_tools) == (EMBEDDED, frozenset())  # type: ignore[attr-defined]
+    assert (plain.calibration, plain.fine_tuned_tools) == (IDENTITY, frozenset())  # type: ignore[attr-defined]
     taught = resolve(base_url=endpoint.base_url, adapter=card)
     assert (taught.calibration, taught.fine_tuned_tools) == (IDENTITY, {"match", "calculator"})  # type: ignore[attr-defined]
     assert taught.name == plain.name == "scripted"
@@ -258,7 +258,7 @@ def test_a_command_takes_one_or_none() -> None:
         ["detect", "--question", "Q?", "--response", "R."], ["chat"], ["batch", "{in}", "--out", "{out}"],
         ["bench", "run", "--datasets", "wordcnt", "--out", "{out}"],
         ["bench", "compare", "--datasets", "wordcnt", "--out", "{out}"],
-        ["bench", "calibrate", "--data", "{folder}", "--out", "{out}"],
+        ["calibrate", "--data", "{folder}", "--out", "{out}"],
     ],
     ids=lambda command: " ".join(command[:2]),
 )  # fmt: skip

@@ -1,19 +1,20 @@
 """A model with an adapter: the tools read its calibration, and it is shown and completed less."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from scripted import believes, three_way
 
 from haluagent import HaluAgent
 from haluagent.detection.check_worthiness import is_claim
 from haluagent.detection.decontextualisation import judged_as_it_is
 from haluagent.detection.limits import Budget, Limits, Meter
 from haluagent.detection.task import DetectionTask, make_task
-from haluagent.judging.found import PassageVerdict, speaks_against
-from haluagent.judging.judge import TextSource, ask
+from haluagent.judging.comparison import compare, judge
+from haluagent.judging.judge import ask
 from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration
-from haluagent.protocols import SearchResult
 from haluagent.text.segment import split
 from haluagent.tools import default_registry
 from haluagent.tools.calculator.answer_check import check_answer
@@ -24,7 +25,8 @@ TOWER = "The tower stands in Bergen, near the sea."
 OTHER = EMBEDDED.model_copy(
     update={
         "claims": {"en": 5.0, "zh": 5.0},
-        "mentions": dict.fromkeys(EMBEDDED.mentions, 5.0),
+        "mentions": {"en": 5.0, "zh": 5.0},
+        "otherwise": {"en": 9.0, "zh": 9.0},
         "problem": EMBEDDED.problem.model_copy(update={"intercept": 9.0}),
         "translation": {
             key: curve.model_copy(update={"intercept": -99.0}) for key, curve in EMBEDDED.translation.items()
@@ -41,11 +43,6 @@ def model(
     return made
 
 
-def steady(probability: float) -> Any:
-    """The same belief in "yes", however the options stand."""
-    return lambda messages: probability if "A: yes" in messages[-1]["content"] else 1 - probability
-
-
 def task(made: Any, response: str, language: Language = "en", **options: Any) -> DetectionTask:
     question = "Where does the tower stand?"
     return make_task(question, response, TOWER, language, default_registry(), made, **options).segmented(
@@ -60,30 +57,30 @@ def test_a_curve_is_that_of_the_model(scripted: Any, make_context: Any) -> None:
     found = {}
     for name, calibration in (("taught", IDENTITY), ("embedded", EMBEDDED)):
         context = make_context(
-            "Where?", "Bergen is where it stands.", model=model(scripted, calibration, choose=steady(0.6))
+            "Where?", "Bergen is where it stands.", model=model(scripted, calibration, choose=believes(0.6))
         )
         found[name] = asyncio.run(ask(context, context.sentences[0], TOWER, "statement")).supported
     assert found["taught"] == pytest.approx(0.6), "its log-odds are taken as they are"
     assert found["embedded"] > 0.9
 
 
-def test_an_answer_is_put_as_the_model_was_taught(scripted: Any, make_context: Any) -> None:
+def test_what_is_put_does_not_depend_on_what_the_model_was_taught(scripted: Any, make_context: Any) -> None:
     asked = []
     for calibration in (IDENTITY, EMBEDDED):
         made = model(scripted, calibration)
         context = make_context("Where does it stand?", "It stands in Bergen.", model=made)
         asyncio.run(ask(context, context.sentences[0], TOWER, "answer"))
-        asked.append(made.seen[0])
-        asyncio.run(ask(context, context.sentences[0], TOWER, "statement"))
-        assert (made.seen[2] == made.seen[0]) is (calibration is EMBEDDED)
-    assert asked[0] != asked[1]
+        asked.append(made.seen)
+    assert asked[0] == asked[1]
 
 
 def test_the_other_constants_are_those_of_the_model(scripted: Any, make_context: Any) -> None:
     """Thresholds that nothing passes, and intercepts that decide."""
 
-    def believing(messages: Any) -> float:
+    def believing(messages: Any) -> Any:
         text = messages[-1]["content"]
+        if three_way(messages):
+            return believes("otherwise")(messages)
         return 0.1 if "A: no" in text or "A: a greeting" in text else 0.9
 
     said = {}
@@ -91,18 +88,21 @@ def test_the_other_constants_are_those_of_the_model(scripted: Any, make_context:
         made = model(scripted, calibration, say=lambda messages: "2+3", choose=believing)
         meter = Meter(made, Budget(Limits()))
         context = make_context("Where does the tower stand?", "The tower stands in Oslo.", model=meter)
-        source = TextSource("web_search", TOWER)
-        result = SearchResult(title="", url="u", snippet=TOWER)
-        passage = PassageVerdict(result, source, (0, len(TOWER)), supported=0.1, window=TOWER, agrees=0.0)
+        referring = replace(context, reference=TOWER)
+        silence = make_context("", "The documents do not mention the tower.", reference=TOWER, model=meter)
         problem = make_context("What are 2 and 3?", "They are 5.", model=meter)
         pair = TextPair("It rains.", "There is rain.", "en", "It rains.", back=False)
         said[name] = (
-            asyncio.run(speaks_against(context, context.sentences[0], passage)),
+            asyncio.run(compare(referring, context.sentences[0])).label,
+            asyncio.run(judge(silence, silence.sentences[0])).label,
             asyncio.run(check_answer(problem)).label,
             asyncio.run(likeness(meter, pair)) > 0.5,
             asyncio.run(is_claim(task(made, "It stands."), split("It stands.")[0], meter)),
         )
-    assert said == {"embedded": (True, "supported", True, True), "other": (False, "contradicted", False, False)}
+    assert said == {
+        "embedded": ("contradicted", "contradicted", "supported", True, True),
+        "other": (None, None, "contradicted", False, False),
+    }
 
 
 # What it is shown ------------------------------------------------------------------------------------------------
@@ -138,34 +138,21 @@ def test_the_single_transcript_keeps_its_examples(scripted: Any) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(
-    ("calibration", "taught", "response", "as_it_is"),
-    [
-        (IDENTITY, {"match"}, "Bergen.", True),
-        (IDENTITY, {"match"}, "There are two. It stands in Bergen.", False),
-        (IDENTITY, set(), "Bergen.", False),
-    ],
-)
-def test_one_sentence_is_judged_as_it_is_by_a_model_that_was_taught_so(
-    scripted: Any, calibration: Calibration, taught: set[str], response: str, as_it_is: bool, language: Language
+@pytest.mark.parametrize(("response", "as_it_is"), [("Bergen.", True), ("There are two. It stands in Bergen.", False)])
+def test_one_sentence_is_judged_as_it_is(scripted: Any, response: str, as_it_is: bool, language: Language) -> None:
+    assert judged_as_it_is(task(model(scripted), response, language)) is as_it_is
+
+
+@pytest.mark.parametrize("taught", [(), ("match",)])
+@pytest.mark.parametrize(("before", "completed"), [("", None), ("There are two. ", "The tower stands in Bergen.")])
+def test_a_detection_completes_what_it_must(
+    scripted: Any, taught: tuple[str, ...], before: str, completed: str | None
 ) -> None:
-    made = model(scripted, calibration, frozenset(taught))
-    meter = Meter(made, Budget(Limits()))
-    assert judged_as_it_is(task(made, response, language), meter) is as_it_is
-
-
-def test_where_answers_are_put_as_statements_they_are_completed(scripted: Any) -> None:
-    meter = Meter(model(scripted, EMBEDDED, frozenset({"match"})), Budget(Limits()))
-    assert [judged_as_it_is(task(meter, "Bergen.", language), meter) for language in ("en", "zh")] == [False, True]
-
-
-@pytest.mark.parametrize(("taught", "completed"), [((), "The tower stands in Bergen."), (("match",), None)])
-def test_a_detection_completes_what_it_must(scripted: Any, taught: tuple[str, ...], completed: str | None) -> None:
     made = model(
         scripted, IDENTITY, frozenset(taught),
         say=lambda messages: f'ACTION: match(sentence={scripted.checked(messages)}, context="reference")',
         free="The tower stands in Bergen.",
     )  # fmt: skip
     with HaluAgent(made, search="none", sandbox="none") as agent:
-        detection = agent.detect("Where does the tower stand?", "It stands in Bergen.", reference=TOWER)
-    assert detection.sentences[0].sentence.standalone == completed
+        detection = agent.detect("Where does the tower stand?", f"{before}It stands in Bergen.", reference=TOWER)
+    assert detection.sentences[-1].sentence.standalone == completed

@@ -125,7 +125,7 @@ def test_what_the_index_has_of_a_file_stays_while_its_reader_is_missing(tmp_path
         ("documents", "bs4", "detect --question q --response r. --search mediawiki --fetch-pages", {"GOOGLE_API_KEY": ""}),
         ("documents", "pypdf", "detect --question q --response r. --search mediawiki --fetch-pages", {"GOOGLE_API_KEY": ""}),
         ("bench", "numpy", "bench report run.jsonl", {}),
-        ("bench", "numpy", "bench calibrate --data . --out rows.jsonl --fit-only rows.jsonl", {}),
+        ("bench", "numpy", "calibrate --data . --out rows.jsonl --fit-only rows.jsonl", {}),
     ],
 )  # fmt: skip
 def test_a_missing_extra_is_named_in_one_line(

@@ -72,8 +72,9 @@ class Endpoint(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         asked = body["messages"][-1]["content"]
         if body.get("logprobs"):
-            yes = "B" if re.search(r"^B: ?(yes|是)", asked, re.IGNORECASE | re.MULTILINE) else "A"
-            chances = {"A": 0.1, "B": 0.1, "Yes": 0.9, "No": 0.1, yes: 0.9}
+            told = re.search(r"^([ABC])[:：] ?(?:yes|是)", asked, re.IGNORECASE | re.MULTILINE)
+            yes = told[1] if told else "A"
+            chances = {"A": 0.1, "B": 0.1, "C": 0.1, "Yes": 0.9, "No": 0.1, yes: 0.9}
             tokens = [
                 {"token": token, "logprob": -0.105 if chance > 0.5 else -2.303} for token, chance in chances.items()
             ]

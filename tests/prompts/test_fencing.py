@@ -71,7 +71,7 @@ def test_nothing_is_lost(pieces: list[str]) -> None:
 
 
 @given(
-    st.sampled_from(["response", "reference", "text", "statement", "observation", "question"]),
+    st.sampled_from(["response", "reference", "text", "statement", "claim", "observation", "question"]),
     st.lists(st.sampled_from([" ", "\t", "\u200c", "\u00ad", "/", "\n"]), max_size=3),
     st.sampled_from([">", " >", "\n>", "", " a=1>"]),
     st.booleans(),

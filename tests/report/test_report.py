@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from haluagent.cli.terminal import Screen
-from haluagent.events import Observation, Revised, Thought
+from haluagent.events import Observation, Revised, Thought, Verdict
 from haluagent.report import words as report_words
 from haluagent.report.lines import Line, clean, plain, report_lines
 from haluagent.report.trace import event_lines, step_lines
@@ -107,6 +107,14 @@ def test_what_was_not_verified_never_reads_as_no_hallucination(labels: tuple[Lab
     assert words["not_found_title"] not in text
 
 
+@pytest.mark.parametrize(("language", "name"), [("en", "not in the reference"), ("zh", "资料没有提到")])
+def test_what_is_not_in_the_reference_is_called_so(language: Language, name: str) -> None:
+    unsaid = entry("unverified", reason_code="not_in_reference", confidence=0.9)
+    assert name in plain(detection(unsaid, language=language))
+    assert all(name in str(line) for line in event_lines(Verdict(entry=unsaid), language))
+    assert name not in plain(detection(entry("unverified"), language=language))
+
+
 def test_an_unverified_sentence_always_has_a_reason_line() -> None:
     assert "reason: none was recorded" in plain(detection(entry("unverified")))
 
@@ -126,7 +134,7 @@ def test_each_language_has_every_word_with_the_same_fields() -> None:
     assert {name: fields(text) for name, text in english.items()} == {n: fields(t) for n, t in chinese.items()}
     assert report_words.STOPS["en"].keys() == report_words.STOPS["zh"].keys()
     for language in ("en", "zh"):
-        assert set(report_words.LABELS[language]) == set(LABELS) == set(report_words.MARKS)
+        assert set(report_words.LABELS[language]) - {"not_in_reference"} == set(LABELS) == set(report_words.MARKS)
     assert len(set(report_words.MARKS.values())) == len(LABELS)
 
 

@@ -3,13 +3,13 @@
 import asyncio
 import math
 import re
-from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scripted import Belief, always, believes, prompt, turned
 
 from haluagent.errors import ToolError
 from haluagent.judging.comparison import WINDOWS
@@ -27,25 +27,6 @@ RISES = {"en": "The Elbe rises in the Giant Mountains of the Czech Republic.", "
 REFERENCE = {"en": ELBE, "zh": ELBE_ZH}
 TWO = {"en": "The Elbe rises in Poland. It is a river.", "zh": "易北河发源于波兰。它是一条河。"}
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-
-
-def prompt(messages: Sequence[Message]) -> str:
-    return "\n".join(message["content"] for message in messages)
-
-
-def turned(messages: Sequence[Message]) -> bool:
-    """Whether option A is the one that denies."""
-    return any(denial in prompt(messages) for denial in ("\nA: no", "\nA：不"))
-
-
-def believes(probability: float | Callable[[str], float]) -> Callable[[Sequence[Message]], float]:
-    """What a model without a lean gives to option A, where it holds the sentence for right with `probability`."""
-
-    def choose(messages: Sequence[Message]) -> float:
-        found = probability if isinstance(probability, float) else probability(prompt(messages))
-        return 1 - found if turned(messages) else found
-
-    return choose
 
 
 def choices(model: Any) -> list[list[Message]]:
@@ -82,6 +63,29 @@ def test_the_reference_decides_and_is_quoted(
     assert result.label == label and result.confidence > 0.9
     assert verbatim(context, result) == RISES[language]
     assert result.read == ((0, len(REFERENCE[language])),)
+
+
+@pytest.mark.parametrize(
+    ("language", "says"), [("en", "the reference says nothing about this"), ("zh", "参考资料没有提到这件事")]
+)
+@pytest.mark.parametrize("response", [TWO, {"en": "Mozart composed operas.", "zh": "莫扎特写歌剧。"}])
+def test_what_the_reference_does_not_say_has_a_reason_instead_of_a_label(
+    scripted: Any, make_context: Any, language: Language, says: str, response: dict[Language, str]
+) -> None:
+    def result(belief: Belief) -> ToolResult:
+        model = scripted(choose=believes(belief))
+        options = {"language": language, "reference": REFERENCE[language], "model": model}
+        return call(make_context(WHERE[language], response[language], **options))
+
+    silent, otherwise = result("silent"), result("otherwise")
+    assert (silent.observation, silent.label, silent.reason_code, silent.evidence) == (
+        says,
+        None,
+        "not_in_reference",
+        (),
+    )
+    assert silent.confidence > 0.9 and silent.read == ((0, len(REFERENCE[language])),)
+    assert (otherwise.label, otherwise.reason_code) == ("contradicted", None)  # also where no word is shared
 
 
 LONG = ("Where does the river Elbe rise?", "The Elbe rises in the mountains. It is long.")
@@ -134,7 +138,7 @@ def test_any_window_may_support(scripted: Any, make_context: Any, relevant: int)
     assert verbatim(context, result) == RISES["en"]
 
 
-def test_all_windows_must_speak_against(scripted: Any, make_context: Any) -> None:
+def test_a_window_that_leaves_it_open_keeps_the_others_from_contradicting(scripted: Any, make_context: Any) -> None:
     reference = long_reference(2, WINDOWS)
     against = scripted(choose=believes(0.01))
     assert call(make_context(*LONG, reference=reference, model=against)).label == "contradicted"
@@ -143,8 +147,11 @@ def test_all_windows_must_speak_against(scripted: Any, make_context: Any) -> Non
     result = call(make_context(*LONG, reference=reference, model=one_open))
     assert (result.label, result.evidence) == (None, ())
     assert "does not decide" in result.observation and "read" not in result.observation
-    silent = scripted(choose=lambda messages: 0.5 if "castle" in prompt(messages) else believes(0.01)(messages))
-    assert call(make_context(*LONG, reference=reference, model=silent)).label is None
+    lean = scripted(
+        choose=lambda messages: (always("A", 1.0) if "castle" in prompt(messages) else believes(0.01))(messages)
+    )
+    result = call(make_context(*LONG, reference=reference, model=lean))
+    assert (result.label, result.reason_code) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -152,22 +159,27 @@ def test_all_windows_must_speak_against(scripted: Any, make_context: Any) -> Non
     [("en", r"does not decide this .*; about 5\d% of it was read$"), ("zh", r"不足以判定.*；只读了其中约 5\d%$")],
 )
 @pytest.mark.parametrize("several", [False, True])
-def test_what_was_not_read_is_not_said_to_contradict(
+def test_what_was_not_read_may_say_it(
     scripted: Any, make_context: Any, language: Language, says: str, several: bool
 ) -> None:
     response = (
         "The river Elbe rises in the mountains. It is long." if several else "The Elbe rises in the mountains in 1905."
     )
     context = make_context(
-        LONG[0], response, language=language, reference=long_reference(-1), model=scripted(choose=believes(0.01))
+        LONG[0], response, language=language, reference=long_reference(-1), model=scripted(choose=believes("silent"))
     )
     result = call(context)
-    assert (result.label, result.evidence, len(result.read)) == (None, (), WINDOWS)
+    assert (result.label, result.reason_code, result.evidence) == (None, None, ())
+    assert len(result.read) == WINDOWS
     assert re.search(says, result.observation)
 
 
-def test_a_window_about_the_same_may_contradict_though_not_all_was_read(scripted: Any, make_context: Any) -> None:
-    context = make_context(*LONG, reference=long_reference(2), model=scripted(choose=believes(0.01)))
+@pytest.mark.parametrize("relevant", range(WINDOWS))
+def test_a_window_that_says_otherwise_contradicts_though_not_all_was_read(
+    scripted: Any, make_context: Any, relevant: int
+) -> None:
+    model = scripted(choose=believes(lambda text: "otherwise" if "Giant Mountains" in text else "silent"))
+    context = make_context(*LONG, reference=long_reference(relevant), model=model)
     result = call(context)
     assert result.label == "contradicted" and verbatim(context, result) == RISES["en"]
     assert re.search(r"about 5\d% of it was read$", result.observation)
@@ -238,26 +250,10 @@ def test_a_right_sum_over_the_numbers_of_the_reference_is_read_with_it(
     assert all(one.span is None or one.span[1] <= len(TOWERS) for one in result.evidence)
 
 
-@pytest.mark.parametrize(
-    ("language", "response", "says"),
-    [
-        ("en", "Mozart composed operas.", "the reference says nothing about this"),
-        ("zh", "莫扎特写歌剧。", "参考资料没有提到这件事"),
-    ],
-)
-def test_where_nothing_is_shared_there_is_no_label(
-    scripted: Any, make_context: Any, language: Language, response: str, says: str
-) -> None:
-    model = scripted(choose=believes(0.01))
-    result = call(make_context("?", response, language=language, reference=REFERENCE[language], model=model))
-    assert (result.observation, result.label, result.evidence) == (says, None, ())
-    assert result.read == ((0, len(REFERENCE[language])),)
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_any_judgement_gives_a_consistent_result(scripted: Any, make_context: Any, first: float, second: float) -> None:
-    model = scripted(choose=lambda messages: second if turned(messages) else first)
+    model = scripted(choose=lambda messages: believes(second if turned(messages) else first)(messages))
     context = make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)
     result = call(context)
     if result.label is None:

@@ -1,13 +1,14 @@
 """`web_search`: what is made of the results of a search. The search is a real index elsewhere; here it is a list."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from scripted import Belief, believes
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
-from haluagent.protocols import Message, SearchResult, ToolContext
+from haluagent.protocols import SearchResult, ToolContext
 from haluagent.tools.web_search import READ, web_search
 from haluagent.types import Language, ToolResult
 
@@ -35,19 +36,10 @@ def passage(text: str, title: str = "Elbe", offset: int = 0) -> SearchResult:
     return SearchResult(title=title, url=f"file:///{title}.txt", snippet=text[:20], text=text, offset=offset)
 
 
-def believes(probability: Callable[[str], float] | float) -> Callable[[Sequence[Message]], float]:
-    def choose(messages: Sequence[Message]) -> float:
-        prompt = messages[-1]["content"]
-        found = probability(prompt) if callable(probability) else probability
-        return 1 - found if "\nA: no" in prompt else found
-
-    return choose
-
-
 @pytest.fixture
 def call(scripted: Any, make_context: Any) -> Callable[..., tuple[ToolResult, Any]]:
     def run(
-        search: Any, believed: Callable[[str], float] | float = 0.01, response: str = RESPONSE, free: str = "the Elbe"
+        search: Any, believed: Callable[[str], Belief] | Belief = 0.01, response: str = RESPONSE, free: str = "the Elbe"
     ) -> tuple[ToolResult, Any]:
         model = scripted(choose=believes(believed), free=free)
         base = make_context(QUESTION, response, model=model)
@@ -75,31 +67,26 @@ def test_what_a_page_says_word_for_word_needs_no_judgement(call: Any) -> None:
     assert (result.label, model.seen) == ("supported", [])
 
 
-def against(says_enough: float) -> Callable[[str], float]:
-    """A model that finds a passage to be no support, and to say enough or not."""
-    return lambda prompt: says_enough if "say enough" in prompt else 0.01
-
-
 def test_the_passage_that_is_about_the_question_contradicts(call: Any) -> None:
     found = Found(passage("The river Elbe flows through Dresden."), passage("A river is a stream.", "River"))
-    result, _ = call(found, against(0.99))
+    result, _ = call(found, "otherwise")
     assert result.label == "contradicted" and "Elbe" in result.observation
     assert result.evidence[0].url == "file:///Elbe.txt"
 
 
-def test_a_passage_that_does_not_say_enough_contradicts_nothing(call: Any) -> None:
-    result, _ = call(Found(passage("The river Elbe flows through Dresden.")), against(0.01))
+def test_a_passage_that_does_not_say_it_contradicts_nothing(call: Any) -> None:
+    result, _ = call(Found(passage("The river Elbe flows through Dresden.")), "silent")
     assert (result.label, result.evidence) == (None, ())
 
 
 def test_an_answer_that_agrees_is_not_contradicted(call: Any) -> None:
-    result, _ = call(Found(passage("The river Elbe flows through Dresden.")), against(0.99), response="It is the Elbe.")
+    result, _ = call(Found(passage("The river Elbe flows through Dresden.")), "otherwise", response="It is the Elbe.")
     assert result.label is None
 
 
 @pytest.mark.parametrize("text", ["Dresden has a large church.", "A river is a stream.", "Bananas are yellow."])
 def test_a_passage_about_something_else_contradicts_nothing(call: Any, text: str) -> None:
-    result, _ = call(Found(passage(text)), against(0.99))
+    result, _ = call(Found(passage(text)), "otherwise")
     assert (result.label, result.evidence) == (None, ())
 
 

@@ -41,9 +41,9 @@ def faithfulness(mode: Mode) -> _Method:
 
 
 async def match(agent: HaluAgent, item: Item, dataset: str) -> Row:
-    """Judge the whole response as one claim, by the comparison that `match` and `haluagent claims` make: supported,
-    contradicted, or undecided. The score is the probability that the reference does not support it. Raises ModelError
-    if the endpoint failed."""
+    """Judge the whole response as one claim, by the comparison that `match` and `haluagent claims` make: supported, wrong
+    (contradicted, or not in the reference), or undecided. The score is the probability that the reference does not support
+    it. Raises ModelError if the endpoint failed."""
     row = blank(item, dataset, "match")
     if not item.reference:
         return row.model_copy(update={"error": NO_REFERENCE})
@@ -53,7 +53,8 @@ async def match(agent: HaluAgent, item: Item, dataset: str) -> Row:
     sentences = await asyncio.to_thread(split, item.response)
     context = ToolContext(item.question, item.response, item.language, sentences, meter, reference=item.reference)
     found = await compare(context, claim)
-    update = {"verdict": VERDICTS.get(found.label), "score": 1 - found.supported, "usage": meter.usage}
+    verdict = True if found.not_mentioned else VERDICTS.get(found.label)
+    update = {"verdict": verdict, "score": 1 - found.supported, "usage": meter.usage}
     return row.model_copy(update=update | {"seconds": time.monotonic() - began})
 
 

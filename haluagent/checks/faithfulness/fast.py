@@ -55,6 +55,8 @@ async def by_choice(case: Case) -> FaithfulnessFinding:
             passage=" ".join(clip(evidence.text, 80, count)[0].split()),
         )
     ]
+    if verdict == "FAIL" and whole and max(one.against for one in judged) < 0.5:
+        notes.append(message("faithfulness.absent", language))
     if reading.missing:
         notes.append(message("faithfulness.number", language, numbers=", ".join(reading.missing)))
     if hidden := clip(case.answer, WINDOW_TOKENS, count)[1]:

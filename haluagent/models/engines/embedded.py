@@ -11,7 +11,7 @@ from pathlib import Path
 
 from haluagent.errors import ConfigError, ModelError
 from haluagent.models import adapters
-from haluagent.models.calibration import EMBEDDED
+from haluagent.models.calibration import EMBEDDED, IDENTITY
 from haluagent.models.client import OpenAIModel
 from haluagent.models.engines import llama_cpp
 from haluagent.models.engines.prefix import PrefixCache
@@ -60,7 +60,8 @@ class EmbeddedModel:
         self.weights = name
         self.adapter = None if lora else adapters.choose(adapter, name)
         self.name = f"{name}+{self.adapter.name}" if self.adapter else name
-        self.calibration = self.adapter.calibration if self.adapter else EMBEDDED
+        own = EMBEDDED if name == catalogue.DEFAULT else IDENTITY
+        self.calibration = self.adapter.calibration if self.adapter else own
         self.fine_tuned_tools = self.adapter.fine_tuned_tools if self.adapter else frozenset()
         self.context = context
         self._lora = lora

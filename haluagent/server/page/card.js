@@ -3,8 +3,8 @@ import { link, make } from "./dom.js";
 import { textOf } from "./spans.js";
 import { reported, sign, stopText, t, word } from "./texts.js";
 
-export function tag(state) {
-  return make("span", { className: `tag ${state}` }, make("span", { className: "sign", attributes: { "aria-hidden": "true" } }, sign(state)), ` ${word(state)}`);
+export function tag(state, name = state) {
+  return make("span", { className: `tag ${state}` }, make("span", { className: "sign", attributes: { "aria-hidden": "true" } }, sign(state)), ` ${word(name)}`);
 }
 
 /** The card of a sentence. `show(evidence)`, where given, is called to go to an evidence's place in a text. */
@@ -14,7 +14,7 @@ export function card(check, unit, show) {
   const title = whole ? t("whole_title") : t("sentence", { n: sentence.index });
   const decided = entry && (entry.label === "supported" || entry.label === "contradicted");
   return make("article", { className: `card ${unit.state}`, id: `card-${sentence.index}` },
-    make("div", { className: "card-head" }, make("h2", {}, title), tag(unit.state)),
+    make("div", { className: "card-head" }, make("h2", {}, title), tag(unit.state, unit.name)),
     decided ? make("p", { className: "hint" }, t("confidence", { percent: Math.round(entry.confidence * 100) })) : null,
     whole ? null : make("blockquote", {}, sentence.text),
     sentence.standalone && sentence.standalone !== sentence.text ? make("p", { className: "hint" }, reported("read_as", { text: sentence.standalone })) : null,

@@ -4,7 +4,7 @@ export class Check {
   /** `texts` are question, response and reference, "" for what is not given. */
   constructor(texts) {
     this.texts = texts;
-    this.units = new Map(); // by index: {sentence, state, entry, doing}; 0 is the response as a whole
+    this.units = new Map(); // by index: {sentence, state, name, entry, doing}; `name` is that of the label that is shown; 0 is the response as a whole
     this.steps = [];
     this.detection = null;
     this.before = null; // how many wait in front of this one, while it waits
@@ -63,7 +63,7 @@ export class Check {
 
   #judged(entry) {
     const unit = this.#unit(entry.sentence);
-    Object.assign(unit, { sentence: entry.sentence, state: entry.label, entry, doing: null });
+    Object.assign(unit, { sentence: entry.sentence, state: entry.label, name: entry.reason_code ?? entry.label, entry, doing: null });
   }
 
   #answered(detection) {

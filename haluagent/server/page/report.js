@@ -58,7 +58,7 @@ function response(check) {
     const [start, end] = unit.sentence.span.map(place);
     if (start < at) continue;
     const words = make("span", { className: "words" }, text.slice(start, end));
-    nodes.push(text.slice(at, start), make("a", { className: `sentence ${unit.state}`, href: `#card-${unit.sentence.index}` }, words, "\u00a0", tag(unit.state)));
+    nodes.push(text.slice(at, start), make("a", { className: `sentence ${unit.state}`, href: `#card-${unit.sentence.index}` }, words, "\u00a0", tag(unit.state, unit.name)));
     at = end;
   }
   return [...nodes, text.slice(at)];

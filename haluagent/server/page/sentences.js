@@ -31,7 +31,7 @@ export function draw(check, { selected, only, marks }) {
     if (start < at) continue; // sentences do not overlap; if they did, the text would be shown twice
     const { index } = unit.sentence;
     const inside = within(marks, start, end);
-    const look = { index, state: unit.state, away: !matches(unit), stop: unit === stop, open: index === selected };
+    const look = { index, state: unit.state, name: unit.name, away: !matches(unit), stop: unit === stop, open: index === selected };
     gap(index, start);
     keep(next, index, [start, end, inside, look, current()], () => sentence(look, pieces(text, start, end, inside)));
     at = end;
@@ -58,10 +58,10 @@ function keep(next, name, shows, draw) {
   next.set(name, { node: old?.node ?? draw(), key });
 }
 
-function sentence({ index, state, away, stop, open }, content) {
+function sentence({ index, state, name, away, stop, open }, content) {
   const attributes = { role: "button", tabindex: stop ? 0 : -1, "data-index": index, "aria-pressed": String(open) };
   return make("span", { className: `sentence ${state}${away ? " away" : ""}`, attributes },
-    make("span", { className: "words" }, content), away ? null : ["\u00a0", tag(state)]);
+    make("span", { className: "words" }, content), away ? null : ["\u00a0", tag(state, name)]);
 }
 
 /** Makes `nodes` the children of `box`; one that stands there already is not touched. */

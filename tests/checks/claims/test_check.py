@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from scripted import believes, prompt
 
 from haluagent import HaluAgent, Limits
 from haluagent.batch.pool import Job, work
@@ -26,27 +27,19 @@ HIGH, OTHER, SILENT = (
 )
 
 
-def asked(messages: Sequence[Message]) -> tuple[str, str]:
-    """The evidence and the claim of a question with the options A and B."""
-    text = messages[-1]["content"]
-    evidence = re.search(r"<reference>\n(.*?)\n</reference>", text, re.S)
-    claim = re.search(r"<(statement|response)>\n(.*?)\n</\1>", text, re.S)
-    return evidence[1] if evidence else "", claim[2] if claim else ""
+def asked(text: str) -> tuple[str, str]:
+    """The evidence and the claim of a scored choice."""
+    evidence, claim = (re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.S) for tag in ("reference", "claim"))
+    return evidence[1] if evidence else "", claim[1] if claim else ""
 
 
 def thinks(
     supports: Callable[[str, str], bool], decides: Callable[[str, str], bool] = lambda evidence, claim: True
-) -> Callable[[Sequence[Message]], float]:
-    """A model without a lean: whether a text supports a claim, and whether it says enough to decide it."""
-
-    def choose(messages: Sequence[Message]) -> float:
-        text = messages[-1]["content"]
-        mentions = "say enough" in text or "能判断" in text or "能回答" in text
-        yes = (decides if mentions else supports)(*asked(messages))
-        turned = "\nA: no" in text or "\nA：不" in text
-        return 0.99 if yes != turned else 0.01
-
-    return choose
+) -> Callable[[Sequence[Message]], Sequence[float]]:
+    """A model without a lean: whether a text supports a claim, and whether one that does not says otherwise."""
+    return believes(
+        lambda text: "said" if supports(*asked(text)) else "otherwise" if decides(*asked(text)) else "silent"
+    )
 
 
 def check(
@@ -82,7 +75,7 @@ def test_one_document_decides_supports_or_says_nothing(scripted: Any) -> None:
     assert (report.verdict, report.coverage, report.error) == ("Contradiction", 1.0, None)
     assert report.ratios == {"Entailment": 1 / 3, "Neutral": 1 / 3, "Contradiction": 1 / 3}
     assert [claim.claim.span for claim in report.claims] == [(0, 33), (34, 72), (73, 96)]
-    assert report.usage.calls == len(model.seen) == 2 + 4 + 4
+    assert report.usage.calls == len(model.seen) == 2 * 3
 
 
 def test_without_claims_given_the_response_is_taken_apart(scripted: Any) -> None:
@@ -94,7 +87,8 @@ def test_a_response_of_one_claim_is_judged_as_an_answer_where_there_is_a_questio
     for question in ("", "How high is the tower?"):
         model = scripted(choose=thinks(lambda evidence, claim: True))
         check(model, "52 metres", TOWER, question, claims=["52 metres"], language="zh")
-        assert ("<response>" in model.seen[0][-1]["content"]) is bool(question)
+        assert ("<question>" in prompt(model.seen[0])) is bool(question)
+        assert len(model.seen) == 2 + bool(question)  # an answer is given anew
 
 
 def test_several_passages_are_merged_and_all_that_support_are_cited(scripted: Any) -> None:
@@ -109,7 +103,7 @@ def test_several_passages_are_merged_and_all_that_support_are_cited(scripted: An
     report = check(model, stated[0], passages, claims=stated)
     assert labels(report) == ["Entailment", "Contradiction"]
     assert [citation.passage for citation in report.claims[0].citations] == [0, 3]
-    assert [citation.passage for citation in report.claims[1].citations] == [0, 2, 3]
+    assert [citation.passage for citation in report.claims[1].citations] == [2], "the others have no such number"
 
 
 @pytest.mark.parametrize(
@@ -136,14 +130,12 @@ def test_a_passage_in_the_other_language_is_judged_with_the_prompts_of_the_respo
     model = scripted(choose=thinks(lambda evidence, claim: supports))
     report = check(model, claim, passage, claims=[claim])
     assert (report.language, labels(report)) == (language, [label])
-    last = render(
-        "match", language, wording="statement", evidence="", question="", claim="", turned=False
-    ).splitlines()[-1]
+    last = render("verdict", language, evidence="", question="", claim="", turned=False).splitlines()[-1]
     assert last in model.seen[0][-1]["content"]
 
 
 def test_a_passage_about_something_else_contradicts_nothing(scripted: Any) -> None:
-    model = scripted(choose=thinks(lambda evidence, claim: False))
+    model = scripted(choose=thinks(lambda evidence, claim: False, lambda evidence, claim: "tower" in evidence))
     assert labels(check(model, HIGH, "Cheese is made of milk.", claims=[HIGH])) == ["Neutral"]
 
 
@@ -269,8 +261,8 @@ def test_a_response_without_claims_abstains(scripted: Any) -> None:
 
 
 def test_a_claim_that_cannot_be_checked_has_no_label_and_the_others_keep_theirs(scripted: Any) -> None:
-    def choose(messages: Sequence[Message]) -> float:
-        if "Bo Dale" in asked(messages)[1]:
+    def choose(messages: Sequence[Message]) -> Sequence[float]:
+        if "Bo Dale" in asked(prompt(messages))[1]:
             raise ModelError("the endpoint answered 400")
         return thinks(lambda evidence, claim: True)(messages)
 
@@ -308,7 +300,7 @@ def test_claims_of_a_passage_are_checked_together_after_the_first(scripted: Any)
         async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Any:
             self.running += 1
             self.most = max(self.most, self.running)
-            self.order.append((self.running, asked(messages)[1]))
+            self.order.append((self.running, asked(prompt(messages))[1]))
             await asyncio.sleep(0)
             self.running -= 1
             return await super().choose(messages, choices)

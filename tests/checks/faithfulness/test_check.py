@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from scripted import Belief, Scores, always, believes, prompt
 
 from haluagent import HaluAgent, Limits
 from haluagent.checks.faithfulness.check import acheck, check, place_of, text_of
@@ -25,21 +26,6 @@ BUILT = {"en": "Harlow Tower was built by the mason Mary Ellis.", "zh": "哈洛�
 FAILS = '{"REASONING": ["the document says Ellis", "not Carrick"], "SCORE": "FAIL"}'
 PASSES = '{"REASONING": ["the document says so"], "SCORE": "PASS"}'
 MODES = ("fast", "judge", "agent")
-
-
-def prompt(messages: Sequence[Message]) -> str:
-    return "\n".join(message["content"] for message in messages)
-
-
-def believes(probability: float | Callable[[str], float]) -> Callable[[Sequence[Message]], float]:
-    """What a model without a lean gives to option A, where it holds the answer for faithful with `probability`."""
-
-    def choose(messages: Sequence[Message]) -> float:
-        text = prompt(messages)
-        found = probability if isinstance(probability, float) else probability(text)
-        return 1 - found if "\nA: no" in text or "\nA：不" in text else found
-
-    return choose
 
 
 @pytest.fixture
@@ -75,10 +61,24 @@ def test_fast_is_two_choices_with_the_place_that_was_compared(
     assert found.published() == {"REASONING": list(found.reasoning), "SCORE": verdict}
 
 
+@pytest.mark.parametrize(
+    ("language", "note"),
+    [
+        ("en", "the documents do not say otherwise either: they do not mention it"),
+        ("zh", "文档也没有相反的说法：只是没有提到"),
+    ],
+)
+def test_what_the_documents_do_not_mention_fails_with_a_note(ask: Any, language: str, note: str) -> None:
+    for belief, noted in (("silent", True), ("otherwise", False)):
+        found, _ = ask(QUESTION[language], ANSWER[language], DOCUMENT[language], belief=belief)
+        assert (found.verdict, note in found.reasoning) == ("FAIL", noted) and found.score > 0.9
+
+
 def test_fast_judges_several_sentences_and_answers_without_a_question_as_a_statement(ask: Any) -> None:
     for question, answer in (("", ANSWER["en"]), (QUESTION["en"], "It was Mary Ellis. She came from Osk.")):
         found, model = ask(question, answer, DOCUMENT["en"])
-        assert found.verdict == "PASS" and all("<statement>" in prompt(messages) for messages in model.seen)
+        assert found.verdict == "PASS" and len(model.seen) == 2
+        assert all(f"<claim>\n{answer}\n" in prompt(messages) for messages in model.seen)
 
 
 def test_what_the_documents_say_word_for_word_needs_no_model(ask: Any) -> None:
@@ -101,7 +101,7 @@ def test_the_threshold_decides(ask: Any) -> None:
 
 
 def test_a_model_that_likes_one_letter_decides_nothing(ask: Any, scripted: Any) -> None:
-    found, _ = ask(QUESTION["en"], ANSWER["en"], DOCUMENT["en"], model=scripted(choose=0.99))
+    found, _ = ask(QUESTION["en"], ANSWER["en"], DOCUMENT["en"], model=scripted(choose=always("A", 0.99)))
     assert (found.verdict, found.score) == (None, 0.5) and "order of its options" in str(found.error)
 
 
@@ -129,7 +129,7 @@ def test_the_judge_gives_reasons_and_a_score_that_ranks(ask: Any, language: str)
 
 @pytest.mark.parametrize("silent_after_reasons", [False, True])
 def test_of_two_judgements_one_may_say_nothing(ask: Any, scripted: Any, silent_after_reasons: bool) -> None:
-    def choose(messages: Sequence[Message]) -> float:
+    def choose(messages: Sequence[Message]) -> Scores:
         return 0.99 if after_reasons(messages) is silent_after_reasons else believes(0.2)(messages)
 
     model = scripted(lambda messages: PASSES, choose=choose)
@@ -138,7 +138,7 @@ def test_of_two_judgements_one_may_say_nothing(ask: Any, scripted: Any, silent_a
 
 
 def test_where_both_say_nothing_the_score_that_was_written_stands(ask: Any, scripted: Any) -> None:
-    model = scripted(lambda messages: FAILS, choose=0.99)
+    model = scripted(lambda messages: FAILS, choose=always("A", 0.99))
     found, _ = ask(QUESTION["en"], ANSWER["en"], DOCUMENT["en"], model=model, mode="judge")
     assert (found.verdict, found.score, found.evidence) == ("FAIL", 1.0, ())
 
@@ -192,12 +192,15 @@ def test_a_publishers_prompt_is_one_message_and_its_score_counts(ask: Any, tmp_p
 MATCH = 'THOUGHT: see\nACTION: match(sentence=S1, context="reference")'
 
 
-@pytest.mark.parametrize(("belief", "verdict"), [(0.99, "PASS"), (0.01, "FAIL")])
-def test_the_agent_gives_a_bullet_for_each_sentence(ask: Any, belief: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("belief", "verdict", "label"),
+    [("said", "PASS", "supported"), ("otherwise", "FAIL", "contradicted"), ("silent", "FAIL", "not in the reference")],
+)
+def test_the_agent_gives_a_bullet_for_each_sentence(ask: Any, belief: Belief, verdict: str, label: str) -> None:
     found, _ = ask(QUESTION["en"], ANSWER["en"], DOCUMENT["en"], belief=belief, say=MATCH, mode="agent")
-    label = {"PASS": "supported", "FAIL": "contradicted"}[verdict]
     assert found.verdict == verdict and found.reasoning[0].startswith(f'{label}: "{ANSWER["en"]}"; ')
-    assert [DOCUMENT["en"][slice(*item.span)] for item in found.evidence] == [BUILT["en"]]
+    places = [DOCUMENT["en"][slice(*item.span)] for item in found.evidence]
+    assert places == ([] if belief == "silent" else [BUILT["en"]])
 
 
 def test_the_agent_calculates(ask: Any, scripted: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import believes
 
 from haluagent import HaluAgent
 from haluagent.checks.runs.answers.critical import is_commitment, specifics
@@ -39,17 +40,14 @@ def a_run(answer: str, *results: Any, user: str = "Where is my order?", **argume
     )
 
 
-def says(supports: Callable[[str, str], bool]) -> Callable[[Sequence[Message]], float]:
-    """A model that is sure of what a function of the evidence and the claim says, and that the text always decides it."""
+def says(supports: Callable[[str, str], bool]) -> Callable[[Sequence[Message]], Sequence[float]]:
+    """A model that is sure of what a function of the evidence and the claim says."""
 
-    def choose(messages: Sequence[Message]) -> float:
-        text = messages[-1]["content"]
+    def belief(text: str) -> float:
         evidence, claim = (re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.S) for tag in ("reference", "statement"))
-        decides = "say enough" in text or "能判断" in text
-        yes = decides or supports(evidence[1] if evidence else "", claim[1] if claim else "")
-        return 0.99 if yes != ("\nA: no" in text or "\nA：不" in text) else 0.01
+        return 0.99 if supports(evidence[1] if evidence else "", claim[1] if claim else "") else 0.01
 
-    return choose
+    return believes(belief)
 
 
 def scored(model: Any, run: AgentRun, settings: GateSettings | None = None) -> list[ReportClaim]:
