@@ -11,6 +11,7 @@ from haluagent.text.numbers import Number, matches
 Sign = Literal["+", "-", "×", "/", "→"]
 MOST = 40  # numbers that are combined: pairs of more would explain any number
 LONGEST = 8  # numbers of one sum
+SMALL = 3  # a count that any pair of numbers gives
 _DIGITS = re.compile(r"\d+(?:\.\d+)?(?![\d,.]*\d)")
 
 
@@ -54,6 +55,8 @@ def derivation(number: Number, known: Sequence[Number]) -> str | None:
     Many numbers explain any number, so only the first `MOST` are combined, in pairs or, up to `LONGEST` in a row, as a sum.
     Whether the calculation is what a sentence means is not known.
     """
+    if number.value.denominator == 1 and abs(number.value) <= SMALL:
+        return None
     terms = list({one.value: one for one in known if one.value}.values())[:MOST]
     for one, other in combinations(terms, 2):
         for first, sign, second in chain.from_iterable(from_two(*values, number) for values in _values(one, other)):

@@ -22,7 +22,7 @@ from haluagent.judging.probabilities import (
     log_odds,
     of_outcomes,
 )
-from haluagent.models.calibration import MatchCurve, Wording, calibration_of
+from haluagent.models.calibration import MatchCurve, Wording, calibration_of, fine_tuned_tools_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Message, Model, ToolContext
 from haluagent.text.numbers import find_numbers
@@ -88,8 +88,9 @@ def wording_of(context: ToolContext) -> Wording:
 async def weigh(
     context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
 ) -> Reading:
-    """Correct the judgement of a window by the answer that the model gives from it anew, and by the numbers of the
-    sentence that `known`, the text that is compared with, does not have."""
+    """Correct the judgement of a window by the answer that the model gives from it anew. Look for the numbers of the sentence
+    that `known`, the text that is compared with, does not have: beside the results of tools they count against it, which
+    is given as records and not in other words."""
     supported, anew, agrees = judged.supported, "", None
     if wording == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
@@ -97,7 +98,7 @@ async def weigh(
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
-    if missing and not judged.silent:
+    if wording == "results" and missing and not judged.silent:
         supported = min(supported, NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED)
     return Reading(judged, supported, anew, agrees, missing, derived)
 
@@ -164,10 +165,12 @@ async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Word
 async def _outcome(
     context: ToolContext, text: str, question: str, claim: str, familiar: bool, curve: MatchCurve
 ) -> Judgement:
-    """Return whether the text says what the claim says, and if not, whether it says something else or nothing of it."""
+    """Return whether the text says what the claim says, and if not, whether it says something else or nothing of it. A model
+    that was fine-tuned on this question has no lean left and is asked once, any other in both orders of the options."""
     shares: list[OutcomeShares] = []
     scored = True
-    for turned in (False, True):
+    taught = "match" in fine_tuned_tools_of(context.model)
+    for turned in (False,) if taught else (False, True):
         messages = conversation(
             "verdict", context.language, evidence=text, question=question, claim=claim, turned=turned
         )

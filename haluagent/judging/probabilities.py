@@ -79,16 +79,20 @@ def of_outcomes(
     scored: bool = True,
     base_rate: float = 0.5,
 ) -> Judgement:
-    """Combine the three outcomes in both option orders. "Said" and "silent" change places between the orders, so a model that
-    likes a letter is seen where their log-odds cancel and it does not say "otherwise" both times."""
-    one, other = (share.said for share in shares)
-    found = judgement(one, other, curve, familiar=familiar, scored=scored, base_rate=base_rate)
+    """Combine the three outcomes in one option order or in both. "Said" and "silent" change places between the orders, so a
+    model that likes a letter is seen where their log-odds cancel and it does not say "otherwise" both times."""
+    found = judgement(shares[0].said, shares[-1].said, curve, familiar=familiar, scored=scored, base_rate=base_rate)
     lean = [log_odds(share.said / (share.said + share.silent or 1.0)) for share in shares]
     cancels = abs(sum(lean)) / 2 < (CANCELS if abs(lean[0]) > LARGE else 1e-6)
-    if scored and cancels and not all(share.otherwise > max(share.said, share.silent) for share in shares):
+    if (
+        len(shares) > 1
+        and scored
+        and cancels
+        and not all(share.otherwise > max(share.said, share.silent) for share in shares)
+    ):
         return found._replace(supported=0.5, silent=True)
     otherwise = [log_odds(share.otherwise / (share.otherwise + share.silent or 1.0)) for share in shares]
-    return found._replace(otherwise=sum(otherwise) / 2)
+    return found._replace(otherwise=sum(otherwise) / len(otherwise))
 
 
 def at_base_rate(probability: float, base_rate: float) -> float:

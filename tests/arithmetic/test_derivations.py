@@ -18,7 +18,8 @@ from haluagent.text.numbers import find_numbers
         ("每箱24瓶，共5箱。", "120瓶", "24 × 5 = 120"),
         ("North 11, south 23, east 37.", "71", "11 + 23 + 37 = 71"),
         ("Doors open at 9 and close at 17.", "11", None),
-        ("Nobody counted.", "3", None),
+        ("Nobody counted.", "30", None),
+        ("Rooms 12 and 14 are free.", "2", None),
     ],
 )
 def test_a_number_follows_from_two_or_from_several_in_a_row(text: str, stated: str, line: str | None) -> None:

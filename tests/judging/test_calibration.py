@@ -133,14 +133,14 @@ def test_answers_without_log_probabilities_have_votes(
 
 def test_the_embedded_model_has_the_constants_it_was_measured_with() -> None:
     assert {key: (one.lean, one.slope, one.familiar) for key, one in EMBEDDED.match.items()} == {
-        "answer:en": (-0.17, 13.0, 0.0), "answer:zh": (-0.05, 16.0, 0.0),
-        "statement:en": (0.11, 13.6, 0.0), "statement:zh": (-0.01, 5.1, 1.5),
+        "answer:en": (-0.8, 0.7, 0.0), "answer:zh": (-0.9, 0.7, 0.0),
+        "statement:en": (-0.84, 3.7, 0.0), "statement:zh": (-1.05, 2.4, 0.0),
         "results:en": (0.11, 13.6, 0.0), "results:zh": (-0.01, 5.1, 1.5),
         **{f"{name}:{language}": (0.0, 1.0, 0.0) for name in ("reasons", "relevance", "authentic") for language in ("en", "zh")},
         "consistency:en": (0.0, 3.0, 0.0), "consistency:zh": (0.0, 3.0, 0.0),
     }  # fmt: skip
     assert EMBEDDED.agreement == {"en": 3.8, "zh": 3.5} and EMBEDDED.claims == {"en": -0.1, "zh": -0.4}
-    assert EMBEDDED.mentions == {"en": -0.20, "zh": 0.4} and EMBEDDED.otherwise == {"en": 0.0, "zh": 0.0}
+    assert EMBEDDED.mentions == {"en": -0.20, "zh": 0.4} and EMBEDDED.otherwise == {"en": -0.1, "zh": 0.45}
     curves = {key: (one.intercept, one.log_odds, one.shared) for key, one in EMBEDDED.translation.items()}
     assert curves == {"en": (1.3, 7.9, 2.0), "zh": (2.1, 7.5, 2.2)}
     assert tuple(EMBEDDED.problem.model_dump().values()) == (1.0, 0.4, -1.0, -1.6, 0.0)

@@ -120,11 +120,11 @@ def test_without_log_probabilities_one_even_answer_is_not_enough(scripted: Any, 
     assert call(make_context(WHERE["en"], TWO["en"], reference=ELBE, model=model)).label is None
 
 
-def test_a_missing_number_without_log_probabilities_keeps_the_cap(scripted: Any, make_context: Any) -> None:
-    model = unscored(scripted, choose=believes(1.0))
-    result = call(make_context("When?", "It flows since 1905. It is long.", reference=ELBE, model=model))
-    assert (result.label, result.reason_code) == (None, "not_in_reference")
-    assert result.confidence == pytest.approx(UNCALIBRATED)
+def test_a_missing_number_is_named_and_the_model_decides(scripted: Any, make_context: Any) -> None:
+    for belief, label in ((1.0, "supported"), (0.0, "contradicted")):
+        model = scripted(choose=believes(belief))
+        result = call(make_context("When?", "It flows since 1905. It is long.", reference=ELBE, model=model))
+        assert result.label == label and "1905 is not in it" in result.observation
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -67,7 +67,7 @@ def test_an_answer_is_compared_with_the_reference(language: str, wrong: bool) ->
     assert found.labels == ("contradicted" if wrong else "supported",)
     replies = [call.reply for call in found.calls if call.prompt == "verdict"]
     assert {"verdict", "answer"} <= called(found)
-    assert replies == (["B", "B"] if wrong else ["A", "C"])  # in both orders of the options
+    assert replies == (["B"] if wrong else ["A"]), "a model that is taught this is asked once"
     assert ANSWER[language] in {call.reply for call in found.calls if call.prompt == "answer"}
 
 
@@ -230,7 +230,7 @@ def test_what_the_reference_does_not_say_stays_open() -> None:
     item = lesson("knowledge", "en", "How high is it?", "It is 40 metres high.", None, reference=TOWER["en"])
     found = detected(item)
     assert failing(found) is None and found.labels == ("unverified",)
-    assert [call.reply for call in found.calls if call.prompt == "verdict"] == ["C", "A"]
+    assert [call.reply for call in found.calls if call.prompt == "verdict"] == ["C"]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def _label(row: JudgementRow, curve: FittedCurve, calibration: Calibration) -> s
     probability = curve.probability(row)
     if row["wording"] == "consistency":
         return "contradicted" if probability <= CLEAR else None
-    if row["missing"]:
+    if row["missing"] and row["wording"] == "results":
         probability = min(probability, NUMBER_MISSING)
     if probability > calibration.thresholds.supported:
         return "supported"
