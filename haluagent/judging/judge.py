@@ -35,7 +35,8 @@ OUTCOMES = ("A", "B", "C")  # the text says so, says something else, does not sa
 WINDOW_TOKENS = 1000
 ANSWER_TOKENS = 30
 THREE_WAY: tuple[Wording, ...] = ("answer", "statement")  # wordings that ask what a text says of a claim
-NUMBER_MISSING = 0.25  # the most that a sentence is supported by a text that lacks one of its numbers
+NUMBER_ELSEWHERE = 0.49  # the most that a sentence is supported by a text that lacks one of its numbers
+NUMBER_MISSING = 0.25  # the most that a sentence is supported by results that lack one of its numbers
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,9 @@ def wording_of(context: ToolContext) -> Wording:
 async def weigh(
     context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
 ) -> Reading:
-    """Correct the judgement of a window by the answer that the model gives from it anew. Look for the numbers of the sentence
-    that `known`, the text that is compared with, does not have: beside the results of tools they count against it, which
-    is given as records and not in other words."""
+    """Correct the judgement of a window by the answer that the model gives from it anew. A number of the sentence that
+    `known`, the text that is compared with, neither has nor gives keeps it from being supported. It does not contradict:
+    numbers are written in many ways. Only beside the results of tools, which are records, it counts against the sentence."""
     supported, anew, agrees = judged.supported, "", None
     if wording == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
@@ -98,8 +99,11 @@ async def weigh(
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
-    if wording == "results" and missing and not judged.silent:
-        supported = min(supported, NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED)
+    if missing and not judged.silent:
+        most = min(calibration_of(context.model).thresholds.supported, NUMBER_ELSEWHERE)
+        if wording == "results":
+            most = NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED
+        supported = min(supported, most)
     return Reading(judged, supported, anew, agrees, missing, derived)
 
 

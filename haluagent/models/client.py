@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import functools
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -266,6 +267,12 @@ def _calibrated(name: str) -> dict[str, Any]:
     if name == DEFAULT_WEIGHTS:
         return {"calibration": EMBEDDED}
     if card is None:
-        logger.warning("%s is not calibrated: its probabilities are taken as they are; see `haluagent calibrate`", name)
+        _say_uncalibrated(name)
         return {}
     return {"calibration": card.calibration, "fine_tuned_tools": frozenset(card.tools)}
+
+
+@functools.cache
+def _say_uncalibrated(name: str) -> None:
+    """Warn once about a model."""
+    logger.warning("%s is not calibrated: its probabilities are taken as they are; see `haluagent calibrate`", name)

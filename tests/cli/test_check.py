@@ -58,7 +58,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 @pytest.mark.parametrize(
     ("answer", "code", "title"),
     [
-        ("Mary Ellis did.", 0, "PASS (score 0.0"),
+        ("Mary Ellis did.", 0, "PASS (score 0."),
         ("John Carrick did.", 1, "FAIL (score "),
         ("Who built it?", 3, "UNDECIDED (score 0.50)"),
         ("I don't know.", 0, "PASS (score 0.00)"),

@@ -105,6 +105,7 @@ HEADERS = {"Authorization": "Bearer correct-horse-battery-staple"}
 def address(process: "subprocess.Popen[str]") -> str:
     """The base URL of a server process that is ready."""
     assert process.stderr is not None
+    assert "scripted is not calibrated" in process.stderr.readline()
     said = process.stderr.readline()
     found = re.match(r"HaluAgent listens on (http://127\.0\.0\.1:\d+) \(model scripted\)", said)
     assert found, said

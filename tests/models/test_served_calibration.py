@@ -21,6 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("BASE_URL", "MODEL", "API_KEY", "ADAPTER", "CALIBRATION", "CONFIG"):
         monkeypatch.delenv(f"HALUAGENT_{name}", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    client._say_uncalibrated.cache_clear()
 
 
 def test_an_unknown_model_is_called_uncalibrated(endpoint: Any, caplog: pytest.LogCaptureFixture) -> None:

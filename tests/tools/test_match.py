@@ -214,16 +214,14 @@ def test_of_a_long_reference_the_best_windows_are_read(scripted: Any, make_conte
         ("zh", "这座桥由王工于1905年建成。", "这座桥于1915年建成。", "；其中没有 1915"),
     ],
 )
-def test_a_number_that_is_not_in_the_reference_caps_the_support(
+def test_a_number_that_is_not_in_the_reference_keeps_a_sentence_from_support(
     scripted: Any, make_context: Any, language: Language, reference: str, response: str, note: str
 ) -> None:
     question = "When was it built?" if language == "en" else "何时建成？"
     model = scripted(choose=believes(0.99))
     context = make_context(question, response, language=language, reference=reference, model=model)
     result = call(context)
-    assert (result.label, result.confidence) == ("contradicted", 0.75)
-    assert result.observation.endswith(note) and "25%" in result.observation
-    verbatim(context, result)
+    assert (result.label, result.evidence) == (None, ()) and result.observation.endswith(note)
     known = make_context(f"{question} 1915?", response, language=language, reference=reference, model=model)
     assert call(known).label == "supported"
 

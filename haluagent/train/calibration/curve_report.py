@@ -10,7 +10,7 @@ from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.passages import LANGUAGES
 from haluagent.errors import ConfigError
 from haluagent.judging.comparison import CLEAR
-from haluagent.judging.judge import NUMBER_MISSING
+from haluagent.judging.judge import NUMBER_ELSEWHERE, NUMBER_MISSING
 from haluagent.models.calibration import EMBEDDED, Calibration, Wording
 from haluagent.train.calibration.curves import (
     FittedCurve,
@@ -109,8 +109,9 @@ def _label(row: JudgementRow, curve: FittedCurve, calibration: Calibration) -> s
     probability = curve.probability(row)
     if row["wording"] == "consistency":
         return "contradicted" if probability <= CLEAR else None
-    if row["missing"] and row["wording"] == "results":
-        probability = min(probability, NUMBER_MISSING)
+    if row["missing"]:
+        most = min(calibration.thresholds.supported, NUMBER_ELSEWHERE)
+        probability = min(probability, NUMBER_MISSING if row["wording"] == "results" else most)
     if probability > calibration.thresholds.supported:
         return "supported"
     against = row.get("otherwise") is None or row["otherwise"] > calibration.otherwise[row["language"]]
