@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from scripted import believes
 
 from haluagent import ConfigError, HaluAgent, ModelError
 
@@ -17,7 +18,7 @@ RIGHT, WRONG, OPEN = "It is 12 * 7 = 84.", "Seven boxes hold 12 * 7 = 85 pens.",
 
 @pytest.fixture
 def agent(scripted: Any) -> Iterator[HaluAgent]:
-    with HaluAgent(scripted(scripted.calculate), search="none", sandbox="none") as agent:
+    with HaluAgent(scripted(scripted.calculate, choose=believes("said")), search="none", sandbox="none") as agent:
         yield agent
 
 
