@@ -156,6 +156,11 @@ class MemoryEntry(Record):
     revised_from: Revision | None = None
     parts: tuple[CheckedPart, ...] = ()
 
+    @property
+    def outcome(self) -> Label | ReasonCode:
+        """Return what a report calls the entry: the code of its reason, or else its label."""
+        return self.reason_code or self.label
+
 
 class Step(Record):
     """One turn of the loop: the model's thought, the tool call and its result. `sentence` is the index it worked on.

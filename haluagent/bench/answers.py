@@ -9,14 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from pydantic import Field
-
 from haluagent.bench.datasets.items import Item
-from haluagent.bench.datasets.rows import Name, RowModel, Text, bad, rows
+from haluagent.bench.datasets.rows import NamedRow, RowModel, Text, named
 from haluagent.bench.rows import Row
-from haluagent.bench.scoring.scores import scores
-from haluagent.bench.scoring.sources import Estimate
+from haluagent.bench.scoring.sources import Estimate, estimate
 from haluagent.errors import ConfigError
+from haluagent.text.language import GAP
 from haluagent.types import Label, Language, MemoryEntry, ReasonCode, Record, Span
 
 Given = Label | ReasonCode  # the label of a sentence, or why it is unverified
@@ -24,7 +22,6 @@ Gold = Literal["supported", "contradicted", "not_in_reference", "no_claim"]
 GIVEN: tuple[Given, ...] = ("supported", "contradicted", "not_in_reference", "unverified", "no_claim")
 WRONG: frozenset[Gold] = frozenset({"contradicted", "not_in_reference"})
 _WORST: tuple[Given, ...] = ("contradicted", "not_in_reference", "unverified", "supported", "no_claim")
-_GAP: dict[Language, str] = {"en": " ", "zh": ""}
 
 
 class LabelledSentence(RowModel):
@@ -32,11 +29,10 @@ class LabelledSentence(RowModel):
     label: Gold
 
 
-class LabelledAnswer(RowModel):
+class LabelledAnswer(NamedRow):
     """An answer whose sentences, joined, are the response: by a space in English, by nothing in Chinese; a sentence that
     begins with a line break begins a line."""
 
-    name: Name = Field(alias="id")
     language: Language
     document: Text
     question: str
@@ -48,7 +44,7 @@ class LabelledAnswer(RowModel):
         at = 0
         for sentence in self.sentences:
             if found and not sentence.text.startswith("\n"):
-                at += len(_GAP[self.language])
+                at += len(GAP[self.language])
             found.append((at, at + len(sentence.text)))
             at = found[-1][1]
         return found
@@ -78,14 +74,7 @@ def load(path: Path) -> list[LabelledAnswer]:
     twice."""
     if path.suffix != ".jsonl":
         raise ConfigError(f"{path} is no .jsonl file: give one answer a line (docs/benchmarks.md)")
-    answers: dict[str, LabelledAnswer] = {}
-    for number, row in rows(path.parent, path.stem, LabelledAnswer):
-        if str(row.name) in answers:
-            raise bad(
-                path.parent, path.stem, number, f"field 'id' is {row.name!r}, as in a row before: each needs its own"
-            )
-        answers[str(row.name)] = row
-    return list(answers.values())
+    return list(named(path.parent, path.stem, LabelledAnswer).values())
 
 
 def found(answers: Mapping[str, LabelledAnswer], judged: Sequence[Row]) -> list[JudgedSentence]:
@@ -96,15 +85,10 @@ def found(answers: Mapping[str, LabelledAnswer], judged: Sequence[Row]) -> list[
         answer = answers[row.id]
         entries = row.detection.sentences if row.detection else ()
         for sentence, span in zip(answer.sentences, answer.spans(), strict=True):
-            own = [given(entry) for entry in entries if _overlap(entry, span)]
+            own = [entry.outcome for entry in entries if _overlap(entry, span)]
             worst: Given = next((one for one in _WORST if one in own), "unverified")
             every.append(JudgedSentence(answer=row.id, language=row.language, gold=sentence.label, given=worst))
     return every
-
-
-def given(entry: MemoryEntry) -> Given:
-    """Return the label of an entry, or the code of its reason."""
-    return entry.reason_code or entry.label
 
 
 def _overlap(entry: MemoryEntry, span: Span) -> bool:
@@ -129,19 +113,9 @@ def table(sentences: Sequence[JudgedSentence]) -> str:
         cells = []
         for language in (None, *get_args(Language)):
             own = [one for one in sentences if chosen(one) and language in (None, one.language)]
-            cells.append(_cell(estimate(own, counts_as)))
+            cells.append(_cell(estimate([counts_as(one) for one in own], [one.answer for one in own])))
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def estimate(sentences: Sequence[JudgedSentence], counts: Callable[[JudgedSentence], bool]) -> Estimate:
-    """Return the share of the sentences that count, with its interval."""
-    if not sentences:
-        return Estimate()
-    share = scores(
-        [True] * len(sentences), [counts(one) for one in sentences], clusters=[one.answer for one in sentences]
-    )
-    return Estimate(value=share.accuracy, interval=share.intervals.get("accuracy"))
 
 
 _SHARES: tuple[tuple[str, Callable[[JudgedSentence], bool], Callable[[JudgedSentence], bool]], ...] = (

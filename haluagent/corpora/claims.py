@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from haluagent.corpora import perturbations
 from haluagent.corpora.passages import Asked, Passage, Search
+from haluagent.text.language import GAP
 from haluagent.text.segment import split
 from haluagent.types import Language
 
 LONGEST: dict[Language, int] = {"en": 12, "zh": 30}  # the maximum length of an answer, in words or characters
 SHORT = 5  # the maximum words of a published wrong answer that is not a sentence
-_GAP: dict[Language, str] = {"en": " ", "zh": ""}
 _SENTENCE: dict[Language, str] = {"en": "The answer is {}.", "zh": "答案是{}。"}
 
 
@@ -84,7 +84,7 @@ def consistency(passage: Passage, chance: random.Random) -> ClaimPair | None:
     for one in chance.sample(sentences[:cut], cut):
         if wrong := altered(one, passage, chance):
             return ClaimPair(
-                "next", passage.asked[0].question, right, wrong, before=_GAP[passage.language].join(sentences[:cut])
+                "next", passage.asked[0].question, right, wrong, before=GAP[passage.language].join(sentences[:cut])
             )
     return None
 
@@ -174,5 +174,5 @@ def without(passage: Passage, said: str) -> str | None:
     """Return the text without the sentences that contain `said` or are contained in it; None if less than a third is
     left."""
     kept = [item.text for item in split(passage.text) if said not in item.text and item.text not in said]
-    rest = _GAP[passage.language].join(kept)
+    rest = GAP[passage.language].join(kept)
     return rest if len(rest) > len(passage.text) / 3 else None

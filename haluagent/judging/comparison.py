@@ -48,8 +48,8 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
 
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
     support it, so a reference that was not read whole may contradict a sentence, but is not known to leave it unsaid.
-    Correct calculations of the sentence with numbers of the reference are read
-    with it, since they follow from it. A quotation needs no judgement. Raises ToolError where there is no reference.
+    Correct calculations of the sentence with numbers of the reference are read with it, since they follow from it. A
+    quotation needs no judgement. Raises ToolError where there is no reference.
     """
     reference = context.reference
     if reference is None:
@@ -60,19 +60,18 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     count = context.model.count_tokens
     spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
     sums = await asyncio.to_thread(_sums, sentence.claim, reference, context.question)
-    judged = [await ask(context, sentence, reference[slice(*span)] + sums, wording_of(context)) for span in spans]
-    best, place = max(zip(judged, spans, strict=True))
-    reading = await weigh(
-        context, sentence, reference[slice(*place)] + sums, best, reference + sums, wording_of(context)
-    )
+    wording, windows = wording_of(context), [reference[slice(*span)] + sums for span in spans]
+    judged = [await ask(context, sentence, window, wording) for window in windows]
+    best, place, window = max(zip(judged, spans, windows, strict=True))
+    reading = await weigh(context, sentence, window, best, reference + sums, wording)
     limits = calibration_of(context.model).thresholds
     label: Label | None = None
     not_mentioned = False
     if reading.supported > limits.supported:
         label = "supported"
     elif reading.supported < limits.wrong and not any(one.silent for one in judged):
-        if wording_of(context) == "results":  # that question has two answers
-            judged = [await ask(context, sentence, reference[slice(*span)] + sums, "statement") for span in spans]
+        if wording == "results":  # that question has two answers
+            judged = [await ask(context, sentence, window, "statement") for window in windows]
         against, said_at = max(zip((one.against for one in judged), spans, strict=True), key=lambda one: one[0])
         if against > 0.5:
             label, place = "contradicted", said_at

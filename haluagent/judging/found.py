@@ -36,7 +36,6 @@ class PassageVerdict:
     source: TextSource
     place: Span
     supported: float
-    window: str = ""
     silent: bool = False
     anew: str = ""
     agrees: float | None = None
@@ -97,9 +96,7 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
             supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
     missing = tuple(missing_numbers(sentence.claim, f"{text} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported
-    return PassageVerdict(
-        result, source, place, supported, window, judged.silent, anew, agrees, missing, judged.against
-    )
+    return PassageVerdict(result, source, place, supported, judged.silent, anew, agrees, missing, judged.against)
 
 
 def _answers(context: ToolContext, sentence: Sentence) -> bool:

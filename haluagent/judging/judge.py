@@ -22,7 +22,7 @@ from haluagent.judging.probabilities import (
     log_odds,
     of_outcomes,
 )
-from haluagent.models.calibration import MatchCurve, Wording, calibration_of, fine_tuned_tools_of
+from haluagent.models.calibration import Calibration, MatchCurve, Wording, calibration_of, fine_tuned_tools_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Message, Model, ToolContext
 from haluagent.text.numbers import find_numbers
@@ -100,11 +100,16 @@ async def weigh(
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
     if missing and not judged.silent:
-        most = min(calibration_of(context.model).thresholds.supported, NUMBER_ELSEWHERE)
-        if wording == "results":
-            most = NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED
-        supported = min(supported, most)
+        votes = wording == "results" and not judged.calibrated
+        supported = min(
+            supported, 1 - UNCALIBRATED if votes else without_number(wording, calibration_of(context.model))
+        )
     return Reading(judged, supported, anew, agrees, missing, derived)
+
+
+def without_number(wording: Wording, calibration: Calibration) -> float:
+    """Return the most that a sentence is supported by a text that lacks one of its numbers."""
+    return NUMBER_MISSING if wording == "results" else min(calibration.thresholds.supported, NUMBER_ELSEWHERE)
 
 
 def numbers_of(claim: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -82,15 +82,10 @@ def of_outcomes(
     """Combine the three outcomes in one option order or in both. "Said" and "silent" change places between the orders, so a
     model that likes a letter is seen where their log-odds cancel and it does not say "otherwise" both times."""
     found = judgement(shares[0].said, shares[-1].said, curve, familiar=familiar, scored=scored, base_rate=base_rate)
-    lean = [log_odds(share.said / (share.said + share.silent or 1.0)) for share in shares]
-    cancels = abs(sum(lean)) / 2 < (CANCELS if abs(lean[0]) > LARGE else 1e-6)
-    if (
-        len(shares) > 1
-        and scored
-        and cancels
-        and not all(share.otherwise > max(share.said, share.silent) for share in shares)
-    ):
-        return found._replace(supported=0.5, silent=True)
+    if len(shares) > 1 and scored and not all(one.otherwise > max(one.said, one.silent) for one in shares):
+        lean = [log_odds(one.said / (one.said + one.silent or 1.0)) for one in shares]
+        if abs(sum(lean)) / 2 < (CANCELS if abs(lean[0]) > LARGE else 1e-6):
+            return found._replace(supported=0.5, silent=True)
     otherwise = [log_odds(share.otherwise / (share.otherwise + share.silent or 1.0)) for share in shares]
     return found._replace(otherwise=sum(otherwise) / len(otherwise))
 

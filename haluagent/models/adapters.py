@@ -4,6 +4,7 @@ import functools
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -38,6 +39,10 @@ class AdapterCard(Record):
     calibration: Calibration = EMBEDDED
     licence: str
     data_sources: tuple[str, ...]
+
+    def of_served(self) -> dict[str, Any]:
+        """Return the options of a served model that has the adapter."""
+        return {"calibration": self.calibration, "fine_tuned_tools": frozenset(self.tools)}
 
 
 @dataclass(frozen=True)

@@ -263,13 +263,13 @@ def _top_tokens(choice: dict[str, Any]) -> list[dict[str, Any]]:
 def _calibrated(name: str) -> dict[str, Any]:
     """Return the options of a served model that is known by its name; of another one none, and say that it has no
     calibration."""
-    card = served_as(name)
     if name == DEFAULT_WEIGHTS:
         return {"calibration": EMBEDDED}
+    card = served_as(name)
     if card is None:
         _say_uncalibrated(name)
         return {}
-    return {"calibration": card.calibration, "fine_tuned_tools": frozenset(card.tools)}
+    return card.of_served()
 
 
 @functools.cache

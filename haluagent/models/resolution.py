@@ -64,7 +64,7 @@ def _of_adapter(adapter: str | Path | None) -> dict[str, Any]:
     if path.suffix != ".json":
         raise ConfigError(f"{path} is no card: the adapter of a served model is named by its card (.json), or by none")
     card = read_card(path)
-    return {"calibration": card.calibration, "fine_tuned_tools": frozenset(card.tools)}
+    return card.of_served()
 
 
 def _calibration(path: str | None) -> Calibration | None:

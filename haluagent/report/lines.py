@@ -94,7 +94,7 @@ def entry_lines(entry: MemoryEntry, language: Language) -> Iterator[Line]:
     words, style = WORDS[language], STYLES[entry.label]
     sentence = entry.sentence
     text = words["whole"] if sentence.index == 0 else sentence.text
-    head = f"{MARKS[entry.label]} [{sentence.index}] {LABELS[language][entry.reason_code or entry.label]}"
+    head = f"{MARKS[entry.label]} [{sentence.index}] {LABELS[language][entry.outcome]}"
     yield Line((style, head + words["colon"]), ("", text), indent=2)
     details: list[tuple[str, str]] = []
     if sentence.standalone and sentence.standalone != sentence.text:

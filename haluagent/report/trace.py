@@ -57,6 +57,4 @@ def _name(index: int | None) -> str:
 
 
 def _label(entry: MemoryEntry, language: Language) -> tuple[str, str]:
-    return STYLES[
-        entry.label
-    ], f"{entry.sentence.name} {MARKS[entry.label]} {LABELS[language][entry.reason_code or entry.label]}"
+    return STYLES[entry.label], f"{entry.sentence.name} {MARKS[entry.label]} {LABELS[language][entry.outcome]}"

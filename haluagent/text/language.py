@@ -12,6 +12,8 @@ from haluagent.types import Language
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
+GAP: dict[Language, str] = {"en": " ", "zh": ""}  # between two sentences
+
 # Han ideographs: the unified block, extension A, compatibility ideographs, and the supplementary planes.
 HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
 

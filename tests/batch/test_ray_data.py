@@ -167,7 +167,7 @@ def test_two_workers_share_the_rows_and_keep_their_order(ray: Any, serve: Any, t
     good = [row for row in checked if row["id"] not in (7, 8)]
     assert [row["hallucination"] for row in good] == [row["id"] % 2 == 1 for row in good]
     assert all(row["error"] is None and (row["score"] > 0.5) == row["hallucination"] for row in good)
-    assert checked[7]["error"] == "the response is empty: give both the question and the response to check"
+    assert checked[7]["error"] == "the response is empty: there is nothing to check without it"
     assert checked[8]["error"] == "response: not a text"
     assert {checked[n][name] for n in (7, 8) for name in ("hallucination", "score", "detection")} == {None}
 

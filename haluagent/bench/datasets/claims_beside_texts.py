@@ -5,20 +5,17 @@ from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 
-from pydantic import Field
-
 from haluagent.bench.datasets.catalogue import DATASETS
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.loading import load
-from haluagent.bench.datasets.rows import Name, RowModel, Text, bad, rows
+from haluagent.bench.datasets.rows import NamedRow, Text, named
 from haluagent.errors import ConfigError
 from haluagent.types import Language
 
 PER_TEXT = 2  # claims with one label that a sample takes of a text before it takes more of any
 
 
-class ClaimBesideText(RowModel):
-    name: Name = Field(alias="id")
+class ClaimBesideText(NamedRow):
     language: Language
     question: str
     claim: Text
@@ -81,15 +78,13 @@ def digest(text: str) -> str:
 
 
 def _of_file(name: str, data: Path) -> list[Item]:
-    items: dict[str, Item] = {}
-    for number, row in rows(data, name, ClaimBesideText):
-        if str(row.name) in items:
-            raise bad(data, name, number, f"field 'id' is {row.name!r}, as in a row before: each claim needs its own")
-        items[str(row.name)] = Item(
-            id=str(row.name), question=row.question, response=row.claim, reference=row.text, language=row.language,
-            wrong=row.wrong, group=digest(row.text),
-        )  # fmt: skip
-    return list(items.values())
+    return [
+        Item(
+            id=own, question=row.question, response=row.claim, reference=row.text, language=row.language, wrong=row.wrong,
+            group=digest(row.text),
+        )
+        for own, row in named(data, name, ClaimBesideText).items()
+    ]  # fmt: skip
 
 
 def _of_set(name: str, data: Path) -> list[Item]:

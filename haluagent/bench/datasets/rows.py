@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from haluagent.errors import ConfigError
 from haluagent.text.language import detect
@@ -43,7 +43,14 @@ class RowModel(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
 
+class NamedRow(RowModel):
+    """A row with a name of its own."""
+
+    name: Name = Field(alias="id")
+
+
 AnyRow = TypeVar("AnyRow", bound=RowModel)
+AnyNamed = TypeVar("AnyNamed", bound=NamedRow)
 
 
 def rows(directory: Path, stem: str, model: type[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
@@ -63,6 +70,16 @@ def rows(directory: Path, stem: str, model: type[AnyRow]) -> Iterator[tuple[int,
         yield number, row
     if not number:
         raise ConfigError(f"{path} is empty: give the published file of the set")
+
+
+def named(directory: Path, stem: str, model: type[AnyNamed]) -> dict[str, AnyNamed]:
+    """Return the rows by their names. Raises ConfigError as `rows` does, and at a name that stands twice."""
+    found: dict[str, AnyNamed] = {}
+    for number, row in rows(directory, stem, model):
+        if str(row.name) in found:
+            raise bad(directory, stem, number, f"field 'id' is {row.name!r}, as in a row before: each needs its own")
+        found[str(row.name)] = row
+    return found
 
 
 def file_of(directory: Path, stem: str) -> Path:

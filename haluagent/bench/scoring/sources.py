@@ -88,5 +88,12 @@ def _figures(source: str, rows: Sequence[Row], moved: Sequence[Row] | None) -> S
 
 def _share(rows: Sequence[Row], counts: Callable[[Row], bool]) -> Estimate:
     """Return the share of the rows that count, resampled as the scores are."""
-    found = scores([True] * len(rows), [counts(row) for row in rows], clusters=groups(rows))
+    return estimate([counts(row) for row in rows], groups(rows))
+
+
+def estimate(counts: Sequence[bool], clusters: Sequence[str] | None) -> Estimate:
+    """Return the share of what counts, with its interval; what is of one cluster is resampled together."""
+    if not counts:
+        return Estimate()
+    found = scores([True] * len(counts), counts, clusters=clusters)
     return Estimate(value=found.accuracy, interval=found.intervals.get("accuracy"))

@@ -64,7 +64,7 @@ def _bullet(entry: MemoryEntry, detection: Detection) -> str:
     line = message(
         "faithfulness.sentence",
         language,
-        label=message(f"report.label.{entry.reason_code or entry.label}", language),
+        label=message(f"report.label.{entry.outcome}", language),
         text=" ".join(entry.sentence.text.split()),
     )
     return line + (message("faithfulness.why", language, reason=reason) if reason else "")

@@ -26,6 +26,7 @@ from haluagent.models import adapters
 from haluagent.models.calibration import EMBEDDED, Calibration, Wording, calibration_of
 from haluagent.models.wrapper import ModelWrapper
 from haluagent.protocols import Choice, Closable, Generation, Message, Model, SearchResult, ToolContext
+from haluagent.text.language import GAP
 from haluagent.text.words import words
 from haluagent.tooling.registry import Registry
 from haluagent.tools import default_registry
@@ -114,7 +115,7 @@ def _row(
 async def _context(pair: LabelledPair, model: Meter, registry: Registry) -> ToolContext:
     """Return the context that a detection would have for the claim: it is the last sentence of the response, or the
     only one."""
-    gap = " " if pair.before and pair.language == "en" else ""
+    gap = GAP[pair.language] if pair.before else ""
     response = f"{pair.before}{gap}{pair.claim}"
     place = (len(response) - len(pair.claim), len(response))
     first = Sentence(index=1, text=pair.before, span=(0, len(pair.before)))

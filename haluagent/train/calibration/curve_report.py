@@ -10,7 +10,7 @@ from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.passages import LANGUAGES
 from haluagent.errors import ConfigError
 from haluagent.judging.comparison import CLEAR
-from haluagent.judging.judge import NUMBER_ELSEWHERE, NUMBER_MISSING
+from haluagent.judging.judge import without_number
 from haluagent.models.calibration import EMBEDDED, Calibration, Wording
 from haluagent.train.calibration.curves import (
     FittedCurve,
@@ -36,8 +36,7 @@ def report(rows: Sequence[JudgementRow], calibration: Calibration = EMBEDDED) ->
     calibration ("now"), followed by the calibration with the fitted curves as JSON for the card of an adapter."""
     new = _fitted(rows, calibration)
     tables = [_quality(rows, calibration), _decisions(rows, new, calibration), _thresholds(rows, calibration)]
-    text = json.dumps({"calibration": new.model_dump()}, indent=1, ensure_ascii=False)
-    return "\n\n".join([*tables, f"```json\n{text}\n```"])
+    return "\n\n".join([*tables, f"```json\n{_json(new)}\n```"])
 
 
 def _quality(rows: Sequence[JudgementRow], calibration: Calibration) -> str:
@@ -110,8 +109,7 @@ def _label(row: JudgementRow, curve: FittedCurve, calibration: Calibration) -> s
     if row["wording"] == "consistency":
         return "contradicted" if probability <= CLEAR else None
     if row["missing"]:
-        most = min(calibration.thresholds.supported, NUMBER_ELSEWHERE)
-        probability = min(probability, NUMBER_MISSING if row["wording"] == "results" else most)
+        probability = min(probability, without_number(row["wording"], calibration))
     if probability > calibration.thresholds.supported:
         return "supported"
     against = row.get("otherwise") is None or row["otherwise"] > calibration.otherwise[row["language"]]
@@ -160,11 +158,14 @@ def _share_of(said: Sequence[bool], labels: Sequence[bool], label: bool) -> str:
 
 def write(rows: Sequence[JudgementRow], before: Calibration, path: Path) -> None:
     """Write the calibration fitted to all rows as JSON. Raises ConfigError if the file cannot be written."""
-    text = json.dumps({"calibration": _fitted(rows, before).model_dump()}, indent=1, ensure_ascii=False)
     try:
-        path.write_text(text + "\n", encoding="utf-8")
+        path.write_text(_json(_fitted(rows, before)) + "\n", encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error}") from error
+
+
+def _json(calibration: Calibration) -> str:
+    return json.dumps({"calibration": calibration.model_dump()}, indent=1, ensure_ascii=False)
 
 
 def _fitted(rows: Sequence[JudgementRow], before: Calibration) -> Calibration:

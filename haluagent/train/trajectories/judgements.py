@@ -24,12 +24,12 @@ from haluagent.judging.judge import OUTCOMES, WINDOW_TOKENS
 from haluagent.judging.passages import best_windows
 from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.prompts import conversation
+from haluagent.text.language import GAP
 from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory, parse
-from haluagent.types import Language, Record
+from haluagent.types import Label, Language, Record
 
 Outcome = Literal["supported", "contradicted", "not_in_reference"]
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-_GAP: dict[Language, str] = {"en": " ", "zh": ""}
 # How published sets say that a wrong claim adds something, rather than changing it.
 # Claims of each source at --scale 1, and the tokens of a text that are shown: a shorter window leaves room for more texts.
 SIZES = {
@@ -142,7 +142,7 @@ def joined(claims: Iterable[TaughtClaim], chance: random.Random) -> Iterator[Tau
                 worst = "contradicted"
             elif "not_in_reference" in (one.label, other.label):
                 worst = "not_in_reference"
-            text = f"{one.claim}{_GAP[one.language]}{other.claim}"
+            text = f"{one.claim}{GAP[one.language]}{other.claim}"
             yield one.model_copy(update={"id": f"{one.id}+{other.id}", "claim": text, "label": worst})
 
 
@@ -196,16 +196,14 @@ def trajectory(claim: TaughtClaim, chance: random.Random, room: int = WINDOW_TOK
         "verdict", claim.language, evidence=evidence, question=claim.question, claim=claim.claim, turned=turned
     )
     options = OUTCOMES[::-1] if turned else OUTCOMES
-    label = claim.label
+    gold = None if claim.label == "not_in_reference" else claim.label == "contradicted"
+    labels: tuple[Label, ...] = ("unverified" if claim.label == "not_in_reference" else claim.label,)
     return Trajectory(
         id=claim.id, group=claim.text[:80], source=claim.source, kind="knowledge", language=claim.language,
         question=claim.question, response=claim.claim, reference=evidence,
-        gold=None if label == "not_in_reference" else label == "contradicted",
-        gold_labels=("unverified" if label == "not_in_reference" else label,),
-        teacher="gold", verdict=None if label == "not_in_reference" else label == "contradicted",
-        labels=("unverified" if label == "not_in_reference" else label,),
+        gold=gold, gold_labels=labels, teacher="gold", verdict=gold, labels=labels,
         calls=(ModelCall(
             prompt="verdict", messages=tuple(RecordedMessage(**message) for message in messages),
-            reply=options[_OUTCOMES.index(label)], choices=OUTCOMES,
+            reply=options[_OUTCOMES.index(claim.label)], choices=OUTCOMES,
         ),),
     )  # fmt: skip

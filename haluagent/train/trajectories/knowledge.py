@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from haluagent.corpora import claims, perturbations
 from haluagent.corpora.passages import Asked, Passage
+from haluagent.text.language import GAP
 from haluagent.text.segment import split
 from haluagent.train.trajectories.lessons import Lesson
 from haluagent.train.trajectories.records import Alteration
@@ -29,7 +30,6 @@ COURTESIES: dict[Language, tuple[str, ...]] = {
 }
 # The share of looked-up passages that get an undecidable item, if enough of the passage is left without the answer.
 UNDECIDED = 0.5
-_GAP: dict[Language, str] = {"en": " ", "zh": ""}
 _SURE_LABELS: tuple[Label, Label] = ("supported", "contradicted")
 
 
@@ -161,7 +161,7 @@ def _longer(passage: Passage, answers: AnswerPair, chance: random.Random) -> Ite
         told = more[pair]
         parts = [first[wrongs[0]], told[wrongs[1]]] + ([polite] if polite else [])
         labels: list[Label] = [_SURE_LABELS[wrong] for wrong in wrongs] + (["no_claim"] if polite else [])
-        response = _GAP[language].join(parts)
+        response = GAP[language].join(parts)
         if [sentence.text for sentence in split(response)] == parts:
             yield _lesson(passage, answers, f"longer{pair}", response, any(wrongs), labels, index=False)
 

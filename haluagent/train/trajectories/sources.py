@@ -13,6 +13,7 @@ from haluagent.corpora.pairs import SEED as CALIBRATION_SEED
 from haluagent.corpora.pairs import digest
 from haluagent.corpora.passages import Passage
 from haluagent.errors import ConfigError
+from haluagent.text.language import GAP
 from haluagent.text.segment import split
 from haluagent.train.trajectories import arithmetic, conditions, knowledge
 from haluagent.train.trajectories.lessons import Lesson
@@ -149,9 +150,8 @@ def _continued(passage: Passage, chance: random.Random) -> Iterator[Lesson]:
     made = claims.consistency(passage, chance)
     if made is None or not made.before or len(split(made.before)) > 3:
         return
-    gap = " " if passage.language == "en" else ""
     for wrong, last in ((False, made.right), (True, made.wrong)):
-        response = f"{made.before}{gap}{last}"
+        response = f"{made.before}{GAP[passage.language]}{last}"
         count = len(split(response))
         last_label: Label = "contradicted" if wrong else "unverified"
         labels: list[Label] = ["unverified"] * (count - 1)

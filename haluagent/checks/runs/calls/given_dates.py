@@ -22,6 +22,7 @@ from haluagent.text.dates import (
 )
 from haluagent.text.numbers import find_numbers
 from haluagent.text.numerals import read_han
+from haluagent.text.places import covered
 from haluagent.types import Span
 
 _MONTH_OF_YEAR = (
@@ -264,12 +265,7 @@ def _is_beside(span: Span, dates: Sequence[Span], text: str) -> bool:
 
 def _without_days(text: str, dates: Sequence[Span]) -> str:
     """Return a text without the days in it, so that the months in the rest stand alone."""
-    rest, last = [], 0
-    for start, end in sorted([*dates, *(match.span() for match in _DAY_IN_MONTH.finditer(text))]):
-        if start >= last:
-            rest += [text[last:start], " "]
-            last = end
-    return "".join([*rest, text[last:]])
+    return covered(text, [*dates, *(match.span() for match in _DAY_IN_MONTH.finditer(text))], " ")
 
 
 def _today(text: str) -> set[date]:

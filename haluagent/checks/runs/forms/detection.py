@@ -69,7 +69,7 @@ def _step(made: Assembly, step: Step) -> None:
 
 
 def _said(entry: MemoryEntry, detection: Detection) -> str:
-    said = f"{entry.sentence.name}: {message(f'report.label.{entry.reason_code or entry.label}', detection.language)}"
+    said = f"{entry.sentence.name}: {message(f'report.label.{entry.outcome}', detection.language)}"
     return f"{said}: {entry.reason}" if entry.reason else said
 
 
