@@ -24,6 +24,7 @@ from haluagent.types import Detection, Language, MemoryEntry
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
+    from haluagent.train.trajectories.judgements import TaughtClaim
 
 Expected = Literal["question", "response", "reference"]
 
@@ -35,6 +36,10 @@ HELP = {
     "/reference [FILE|off]": "check against a text: from a file, or pasted next · 设置参考资料：文件，或随后粘贴",
     "/lang auto|en|zh": "language of the next responses · 之后回答的语言",
     "/tools": "the tools of the agent · 可用工具",
+    "/label N LABEL": "which label is right for sentence N beside the reference (supported, contradicted, not_in_reference) · "
+    "指出第 N 句的正确标签",
+    "/export FILE": "append the sentences you labelled to a file for `haluagent calibrate --claims` · "
+    "把您标注的句子追加到文件，供校准使用",
     "/save [--force] FILE": "write the last detection as JSON · 把上一次检测保存为 JSON",
     "/help": "these lines · 显示帮助",
     "/quit": "leave (or Ctrl-D) · 退出（或 Ctrl-D）",
@@ -54,6 +59,8 @@ class Session:
         self.question: str | None = None
         self.reference: str | None = None
         self.last: Detection | None = None
+        self.beside: str | None = None  # the reference of the last detection
+        self.labelled: dict[tuple[str, str], TaughtClaim] = {}  # by claim and text: to be exported
         self.ended = False
         self._model_ready = False
         self._commands: dict[str, Callable[[str], Iterator[Line]]] = {
@@ -64,6 +71,8 @@ class Session:
             "/reference": self._reference,
             "/lang": self._lang,
             "/tools": self._tools,
+            "/label": self._label,
+            "/export": self._export,
             "/save": self._save,
             "/help": self._help,
             "/quit": self._quit,
@@ -115,7 +124,7 @@ class Session:
         finally:
             # If it was stopped halfway, keep what is done.
             if partial.sentences or partial.finished:
-                self.last = partial.detection()
+                self.last, self.beside = partial.detection(), self.reference
         yield from report_lines(partial.detection())
 
     def _why(self, argument: str) -> Iterator[Line]:
@@ -177,6 +186,34 @@ class Session:
     def _tools(self, argument: str) -> Iterator[Line]:
         for tool in self.agent.registry:
             yield Line(("bold cyan", tool.signature()), ("", "  "), ("dim", " · ".join(tool.description.values())))
+
+    def _label(self, argument: str) -> Iterator[Line]:
+        from haluagent.train.calibration.own_claims import OUTCOMES, labelled
+
+        number, _, label = argument.partition(" ")
+        detection, entry = self._entry(number, "/label N LABEL")
+        if (label := label.strip()) not in OUTCOMES:
+            raise ConfigError(f"say /label {number} with one of {', '.join(OUTCOMES)}")
+        if not self.beside:
+            raise ConfigError("this was checked without a reference: only beside one can a label be right")
+        claim = labelled(detection, entry, self.beside, label)
+        self.labelled[claim.claim, claim.text] = claim
+        yield _note(f"sentence {number} is labelled {label} ({len(self.labelled)} to export: /export FILE)")
+
+    def _export(self, argument: str) -> Iterator[Line]:
+        if not argument:
+            raise ConfigError("say where: /export FILE")
+        if not self.labelled:
+            raise ConfigError("nothing was labelled yet: say /label N LABEL")
+        path = Path(os.path.expanduser(argument))
+        lines = [claim.model_dump_json() + "\n" for claim in self.labelled.values()]
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(lines)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot write {argument}: {getattr(error, 'strerror', None) or error}") from error
+        self.labelled.clear()
+        yield _note(f"{len(lines)} appended to {path}; with 50 or more: haluagent calibrate --claims {path}")
 
     def _save(self, argument: str) -> Iterator[Line]:
         force = argument.startswith("--force ")

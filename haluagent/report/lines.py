@@ -69,23 +69,24 @@ def report_lines(detection: Detection) -> Iterator[Line]:
 def verdict_line(detection: Detection) -> Line:
     """Return the line with the verdict, the score, and the number of claims behind it."""
     words, claims = WORDS[detection.language], CLAIMS[detection.language]
-    labels = [entry.label for entry in detection.sentences if entry.label != "no_claim"]
+    outcomes = [entry.outcome for entry in detection.sentences if entry.label != "no_claim"]
     counts = {
-        "n": len(labels),
-        "claims": claims[0] if len(labels) == 1 else claims[1],
-        "contradicted": labels.count("contradicted"),
-        "unverified": labels.count("unverified"),
-        "supported": labels.count("supported"),
+        "n": len(outcomes),
+        "claims": claims[0] if len(outcomes) == 1 else claims[1],
+        "contradicted": outcomes.count("contradicted"),
+        "unsaid": outcomes.count("not_in_reference"),
+        "unverified": outcomes.count("unverified"),
+        "supported": outcomes.count("supported"),
     }
+    open_ones = [name for name in ("unsaid", "unverified") if counts[name]]
     if detection.hallucination:
-        name, style = "found", "bold red"
+        name, style, first = "found", "bold red", words["found"]
     elif detection.hallucination is False:
-        name, style = "not_found", "bold green"
+        name, style, first = "not_found", "bold green", words["not_found"]
     else:
-        name, style = ("nothing" if not labels else "unknown"), "bold yellow"
-    rest = words[name].format(**counts)
-    if detection.hallucination and counts["unverified"]:
-        rest += words["also_unverified"].format(**counts)
+        name, style = "unknown", "bold yellow"
+        first = words[open_ones.pop(0)] if open_ones else words["nothing"]
+    rest = "".join(text.format(**counts) for text in (first, *(words[f"also_{name}"] for name in open_ones)))
     return Line((style, words[f"{name}_title"]), ("", words["score"].format(score=detection.score)), ("", rest))
 
 

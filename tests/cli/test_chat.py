@@ -19,6 +19,7 @@ from places import HELPERS
 from haluagent.cli import chat
 from haluagent.cli.session import HELP, Session
 from haluagent.errors import ConfigError, ModelError
+from haluagent.train.trajectories.judgements import read
 from haluagent.types import Detection
 
 if TYPE_CHECKING:
@@ -119,6 +120,32 @@ def test_save_writes_the_detection_and_does_not_overwrite_unasked(session: Sessi
     assert os.listdir(tmp_path) == ["report.json"]
 
 
+def test_labels_are_given_and_exported_for_a_calibration(session: Session, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    say(session, "/reference", "It is what it is.", "Q?", "It is right. It is wrong.", "/reference off")
+    assert say(session, "/label 2 contradicted") == ["sentence 2 is labelled contradicted (1 to export: /export FILE)"]
+    say(session, "/label 2 supported", "/label 1 not_in_reference")
+    assert say(session, f"/export {path}")[0].startswith(f"2 appended to {path}")
+    say(session, "/reference", "Another text.", "Which?", "It is right.", "/label 1 contradicted", f"/export {path}")
+    claims = read(path)
+    assert [(one.claim, one.text, one.question, one.label) for one in claims] == [
+        ("It is wrong.", "It is what it is.", "", "supported"),
+        ("It is right.", "It is what it is.", "", "not_in_reference"),
+        ("It is right.", "Another text.", "Which?", "contradicted"),
+    ]
+    assert len({one.id for one in claims}) == 3
+    with pytest.raises(ConfigError, match="nothing was labelled yet"):
+        say(session, f"/export {path}")
+
+
+def test_labels_that_could_not_be_written_are_kept(session: Session, tmp_path: Path) -> None:
+    say(session, "/reference", "It is what it is.", "Q?", "It is right.", "/label 1 contradicted")
+    with pytest.raises(ConfigError, match="cannot write"):
+        say(session, f"/export {tmp_path}")
+    say(session, f"/export {tmp_path}/mine.jsonl")
+    assert len(read(tmp_path / "mine.jsonl")) == 1
+
+
 def test_a_save_that_fails_leaves_the_old_file(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +173,11 @@ def test_a_save_that_fails_leaves_the_old_file(
         ("/recheck 1 zzz", "the tools are lookup"),
         ("/lang fr", "/lang auto, /lang en or /lang zh"),
         ("/reference missing.txt", "cannot read missing.txt"),
+        ("/label", "one of 1, 2"),
+        ("/label 1 true", "say /label 1 with one of supported, contradicted, not_in_reference"),
+        ("/label 1 supported", "checked without a reference"),
+        ("/export", "say where"),
+        ("/export x.jsonl", "nothing was labelled yet"),
         ("/save", "say where"),
         ("/save missing/x.json", "cannot write missing/x.json: No such file"),
     ],
@@ -158,7 +190,7 @@ def test_a_mistake_says_what_to_do_and_changes_nothing(session: Session, command
     assert (session.last, session.expected) == (before, "question")
 
 
-@pytest.mark.parametrize("command", ["/why 1", "/recheck 1", "/save x", "/again"])
+@pytest.mark.parametrize("command", ["/why 1", "/recheck 1", "/label 1 supported", "/save x", "/again"])
 def test_commands_on_a_detection_need_one(session: Session, command: str) -> None:
     with pytest.raises(ConfigError, match="nothing was checked yet|no question yet"):
         say(session, command)

@@ -2,6 +2,7 @@
 
 import io
 import unicodedata
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from haluagent.cli.terminal import Screen
 from haluagent.events import Observation, Revised, Thought, Verdict
 from haluagent.report import words as report_words
-from haluagent.report.lines import Line, clean, plain, report_lines
+from haluagent.report.lines import Line, clean, plain, report_lines, verdict_line
 from haluagent.report.trace import event_lines, step_lines
 from haluagent.types import (
     Coverage,
@@ -113,6 +114,26 @@ def test_what_is_not_in_the_reference_is_called_so(language: Language, name: str
     assert name in plain(detection(unsaid, language=language))
     assert all(name in str(line) for line in event_lines(Verdict(entry=unsaid), language))
     assert name not in plain(detection(entry("unverified"), language=language))
+
+
+@pytest.mark.parametrize(
+    ("labels", "line"),
+    [
+        (("supported", "unsaid"), "1 of 2 claims not in the reference, so they may be right or wrong"),
+        (("unsaid", "unverified"), "1 of 2 claims not in the reference, so they may be right or wrong, 1 not verified"),
+        (
+            ("contradicted", "unsaid", "unverified"),
+            "1 of 3 claims contradicted, 1 not in the reference, 1 not verified",
+        ),
+        (("unverified",), "1 of 1 claim could not be checked, so they may be right or wrong"),
+    ],
+)
+def test_the_verdict_tells_what_the_reference_leaves_out_from_what_could_not_be_checked(
+    labels: tuple[str, ...], line: str
+) -> None:
+    unsaid = entry("unverified", reason_code="not_in_reference")
+    entries = [unsaid if label == "unsaid" else entry(cast("Label", label)) for label in labels]
+    assert str(verdict_line(detection(*entries))).endswith(f": {line}")
 
 
 def test_an_unverified_sentence_always_has_a_reason_line() -> None:

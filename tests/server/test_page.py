@@ -16,6 +16,7 @@ from haluagent import HaluAgent
 from haluagent.detection.verdict import combine
 from haluagent.errors import ModelError
 from haluagent.events import Action, Answered, Event, Found, Observation, Revised, Thought, Verdict
+from haluagent.train.trajectories.judgements import read
 from haluagent.types import (
     Coverage,
     Detection,
@@ -404,6 +405,43 @@ def test_a_report_is_saved_as_json_and_as_a_page_of_its_own(open_page: Open, chr
     report.close()
 
 
+def test_labels_are_given_and_saved_for_a_calibration(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    finish(page, {"question": "Q?", "response": "It is right.", "reference": TEXTS["reference"]})
+    assert page.get_by_role("button", name="Save my labels").count() == 0
+    page.locator(".sentence").click()
+    choices = page.locator("[data-right]")
+    assert choices.all_inner_texts() == ["supported", "contradicted", "not in the reference"]
+    for wanted in ("contradicted", "not_in_reference", "not_in_reference", "contradicted"):  # the third takes it back
+        page.locator(f'[data-right="{wanted}"]').click()
+    assert choices.evaluate_all("all => all.map((one) => one.getAttribute('aria-pressed'))") == [
+        "false",
+        "true",
+        "false",
+    ]
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="New check").click()
+    finish(page, {"question": "Q?", "response": "It is wrong. It is right.", "reference": "Another text."})
+    page.locator(".sentence").first.click()
+    page.locator('[data-right="supported"]').click()
+    page.keyboard.press("Escape")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save my labels (2)").click()
+    download.value.save_as(tmp_path / "mine.jsonl")
+    claims = read(tmp_path / "mine.jsonl")
+    assert [(one.question, one.claim, one.text, one.label) for one in claims] == [
+        ("Q?", "It is right.", TEXTS["reference"], "contradicted"),
+        ("", "It is wrong.", "Another text.", "supported"),
+    ]
+    page.get_by_role("button", name="New check").click()
+    finish(page, {"response": "It is right.", "reference": ""})
+    page.locator(".sentence").click()
+    assert page.locator("[data-right]").count() == 0, "there is no reference to be right beside"
+    page.get_by_role("button", name="Recent checks").click()
+    page.get_by_role("button", name="Delete all").click()
+    assert page.evaluate("localStorage.getItem('haluagent.labelled')") is None
+
+
 def test_recent_checks_stay_in_the_browser_and_can_be_deleted(open_page: Open) -> None:
     page = open_page()
     finish(page, {"question": "First?", "response": "It is wrong."})
@@ -436,7 +474,7 @@ def test_recent_checks_stay_in_the_browser_and_can_be_deleted(open_page: Open) -
     )
     page.get_by_role("button", name="New check").click()
     finish(page, {"response": "It is right."})
-    assert page.get_by_role("alert").inner_text() == "The browser has no room to keep this check."
+    assert page.get_by_role("alert").inner_text() == "The browser has no room to keep this."
 
 
 def test_what_fails_is_said_in_one_sentence(open_page: Open, site: tuple[str, Script]) -> None:

@@ -1,5 +1,6 @@
 // What is known of one sentence, and of the response as a whole: for the panel and for the saved report.
 import { link, make } from "./dom.js";
+import { OUTCOMES } from "./labels.js";
 import { textOf } from "./spans.js";
 import { reported, sign, stopText, t, word } from "./texts.js";
 
@@ -7,8 +8,11 @@ export function tag(state, name = state) {
   return make("span", { className: `tag ${state}` }, make("span", { className: "sign", attributes: { "aria-hidden": "true" } }, sign(state)), ` ${word(name)}`);
 }
 
-/** The card of a sentence. `show(evidence)`, where given, is called to go to an evidence's place in a text. */
-export function card(check, unit, show) {
+/**
+ * The card of a sentence. `show(evidence)`, where given, is called to go to an evidence's place in a text. `right`, where given, is
+ * the label that the reader has given it, and `right.choose(label)` gives another.
+ */
+export function card(check, unit, show, right = null) {
   const { sentence, entry, doing } = unit;
   const whole = sentence.index === 0;
   const title = whole ? t("whole_title") : t("sentence", { n: sentence.index });
@@ -20,7 +24,14 @@ export function card(check, unit, show) {
     sentence.standalone && sentence.standalone !== sentence.text ? make("p", { className: "hint" }, reported("read_as", { text: sentence.standalone })) : null,
     entry ? reasons(entry) : null,
     entry ? found(entry, show) : null,
-    section(t("steps"), way(check.stepsOf(sentence.index), doing)));
+    section(t("steps"), way(check.stepsOf(sentence.index), doing)),
+    right && section(t("label_title"), make("p", { className: "hint" }, t("label_hint")), make("div", { className: "filters" },
+      OUTCOMES.map((outcome) => outcomeButton(outcome, right)))));
+}
+
+function outcomeButton(outcome, { label, choose }) {
+  const attributes = { "aria-pressed": String(label === outcome), "data-right": outcome };
+  return make("button", { type: "button", className: "filter", attributes, onclick: () => choose(outcome) }, word(outcome));
 }
 
 function section(title, ...content) {

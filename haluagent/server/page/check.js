@@ -38,8 +38,8 @@ export class Check {
     return [...this.units.values()].filter((unit) => unit.entry);
   }
 
-  count(label) {
-    return this.judged.filter((unit) => unit.entry.label === label).length;
+  count(name) {
+    return this.judged.filter((unit) => unit.name === name).length;
   }
 
   stepsOf(index) {

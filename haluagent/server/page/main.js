@@ -4,8 +4,9 @@ import { Check } from "./check.js";
 import { byId } from "./dom.js";
 import * as form from "./form.js";
 import { keep } from "./history.js";
+import { labelled } from "./labels.js";
 import * as recent from "./recent.js";
-import { saveHtml, saveJson } from "./report.js";
+import { saveClaims, saveHtml, saveJson } from "./report.js";
 import { current, switchLanguage, t, translate } from "./texts.js";
 import { askToken, token } from "./token.js";
 import * as view from "./view.js";
@@ -112,6 +113,7 @@ byId("panel").addEventListener("click", (event) => {
   const kind = event.target.dataset.save;
   if (kind === "json") saveJson(check);
   if (kind === "html") saveHtml(check).catch(() => say("error_network"));
+  if (kind === "labels") saveClaims(labelled());
 });
 for (const button of document.querySelectorAll("[data-close]")) {
   button.addEventListener("click", () => button.closest("dialog").close());
@@ -132,5 +134,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 form.prepare((key, values) => say(key, values));
+view.prepare(() => say("error_quota"));
 recent.prepare(({ detection, reference }) => open(Check.of(detection, reference)));
 words();

@@ -2,6 +2,7 @@
 import { byId, make } from "./dom.js";
 import { forget, forgetAll, recent } from "./history.js";
 import { tag } from "./card.js";
+import { forgetLabels, labelled } from "./labels.js";
 import { current, t } from "./texts.js";
 
 /** `open({detection, reference})` shows a check again. */
@@ -12,6 +13,7 @@ export function prepare(open) {
   });
   byId("recent-clear").addEventListener("click", () => {
     forgetAll();
+    forgetLabels();
     list(open);
   });
 }
@@ -20,7 +22,7 @@ function list(open) {
   const items = recent();
   byId("recent-list").replaceChildren(...items.map((item) => row(item, open)));
   byId("recent-none").hidden = items.length > 0;
-  byId("recent-clear").hidden = items.length === 0;
+  byId("recent-clear").hidden = items.length + labelled().length === 0;
 }
 
 function row(item, open) {

@@ -8,6 +8,11 @@ export function saveJson(check) {
   save("haluagent.json", "application/json", `${JSON.stringify(check.detection, null, 2)}\n`);
 }
 
+/** Claims, one a line, as `haluagent calibrate --claims` reads them. */
+export function saveClaims(claims) {
+  save("haluagent-labels.jsonl", "application/jsonl", claims.map((claim) => `${JSON.stringify(claim)}\n`).join(""));
+}
+
 export async function saveHtml(check) {
   const style = await (await fetch("/page/page.css")).text();
   save("haluagent.html", "text/html", page(check, style));

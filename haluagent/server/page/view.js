@@ -1,6 +1,7 @@
 // The check on the page: summary, the texts with their sentences in place, and the panel.
 import { card, overview, tag } from "./card.js";
 import { become, byId, make } from "./dom.js";
+import { giveLabel, labelled, labelOf } from "./labels.js";
 import * as sentences from "./sentences.js";
 import { marksIn, pieces, places, textOf } from "./spans.js";
 import { claims, current, LABEL_NAMES, reported, sign, t } from "./texts.js";
@@ -82,12 +83,13 @@ function counts() {
     const values = progress();
     return values.n ? t(values.wrong ? "progress_wrong" : "progress", values) : reported("starting");
   }
-  const [supported, contradicted, unverified] = ["supported", "contradicted", "unverified"].map((label) => check.count(label));
-  const n = supported + contradicted + unverified;
-  const values = { n, claims: claims(n), supported, contradicted, unverified };
-  if (check.detection.hallucination) return reported("found", values) + (unverified ? reported("also_unverified", values) : "");
-  if (check.detection.hallucination === false) return reported("not_found", values);
-  return reported(n ? "unknown" : "nothing", values);
+  const [supported, contradicted, unsaid, unverified] = ["supported", "contradicted", "not_in_reference", "unverified"].map((name) => check.count(name));
+  const n = supported + contradicted + unsaid + unverified;
+  const values = { n, claims: claims(n), supported, contradicted, unsaid, unverified };
+  const open = ["unsaid", "unverified"].filter((name) => values[name]);
+  const { hallucination } = check.detection;
+  const first = hallucination === null ? open.shift() ?? "nothing" : hallucination ? "found" : "not_found";
+  return [first, ...open.map((name) => `also_${name}`)].map((name) => reported(name, values)).join("");
 }
 
 function progress() {
@@ -132,11 +134,13 @@ function panel() {
   const unit = check.units.get(selected);
   const whole = check.units.get(0);
   const steps = (unit ? [selected] : [null, 0]).map((index) => check.stepsOf(index).length);
-  const now = JSON.stringify([current(), check.running, steps, unit ?? whole ?? null]);
+  const kept = labelled().length;
+  const right = unit?.entry && !check.running && check.texts.reference ? { label: labelOf(check, unit), choose: (label) => choose(unit, label) } : null;
+  const now = JSON.stringify([current(), check.running, steps, unit ?? whole ?? null, kept, right]);
   if (now === drawn) return;
   const content = unit
-    ? [make("button", { type: "button", className: "plain close", onclick: close }, t("close")), card(check, unit, goTo)]
-    : [overview(check), whole && card(check, whole, goTo), check.detection && saving()];
+    ? [make("button", { type: "button", className: "plain close", onclick: close }, t("close")), card(check, unit, goTo, right)]
+    : [overview(check), whole && card(check, whole, goTo), check.detection && saving(kept)];
   const fresh = make("aside", { id: "panel", className: unit ? "open" : "", attributes: { "aria-label": t("details"), "data-label": "details" } }, content);
   if (drawn && carded === selected) become(box, fresh); // what the reader has selected or focused stays
   else {
@@ -146,8 +150,21 @@ function panel() {
   [drawn, carded] = [now, selected];
 }
 
-const saving = () => make("div", { className: "actions" },
-  ...["json", "html"].map((kind) => make("button", { type: "button", attributes: { "data-save": kind } }, t(`export_${kind}`))));
+const saving = (kept) => make("div", { className: "actions" },
+  ...["json", "html", ...(kept ? ["labels"] : [])].map((kind) => make("button", { type: "button", attributes: { "data-save": kind } }, t(`export_${kind}`, { n: kept }))));
+
+/** The reader says what the reference says of a sentence. */
+function choose(unit, label) {
+  if (!giveLabel(check, unit, label)) full();
+  draw();
+}
+
+let full = () => {};
+
+/** `tell()` is called where the browser has no room for a label. */
+export function prepare(tell) {
+  full = tell;
+}
 
 /** Opens the card of a sentence, or closes it (null). */
 export function select(index) {

@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import get_args
 
 from haluagent.corpora.pairs import LabelledPair, Use, digest
 from haluagent.errors import ConfigError
 from haluagent.text.segment import split
-from haluagent.train.trajectories.judgements import TaughtClaim, read
+from haluagent.train.trajectories.judgements import Outcome, TaughtClaim, read
+from haluagent.types import Detection, MemoryEntry
 
 FEWEST = 50  # claims from which a curve is fitted
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 def pairs(paths: Iterable[Path]) -> list[LabelledPair]:
@@ -25,6 +28,16 @@ def pairs(paths: Iterable[Path]) -> list[LabelledPair]:
             f"anything to; give at least {FEWEST}, with both kinds among them"
         )
     return [_pair(claim) for claim in sorted(claims, key=lambda claim: digest(claim.text))]
+
+
+def labelled(detection: Detection, entry: MemoryEntry, reference: str, label: Outcome) -> TaughtClaim:
+    """Return a sentence of a detection as a labelled claim beside its reference. The question is kept where it was judged as
+    an answer to it, which a sentence of several is not."""
+    answers = sum(one.sentence.index > 0 for one in detection.sentences) == 1
+    return TaughtClaim(
+        id=digest(f"{entry.sentence.claim} {reference}").hex()[:16], source="own", language=detection.language,
+        question=detection.question if answers else "", claim=entry.sentence.claim, text=reference, label=label,
+    )  # fmt: skip
 
 
 def _pair(claim: TaughtClaim) -> LabelledPair:
