@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from haluagent.detection.limits import Limits
 from haluagent.detection.pipeline import Run, Strategy
 from haluagent.detection.recheck import recheck
+from haluagent.detection.state import Autonomy
 from haluagent.errors import ConfigError
 from haluagent.events import Answered, Event
 from haluagent.models import resolve
@@ -37,7 +38,8 @@ class HaluAgent:
     `model` is a `Model`, the name of one that `base_url` serves, the path of a GGUF file, or None for what the
     environment, the configuration file or else the embedded default says. `adapter` is the path of an
     adapter, as `haluagent.models.resolve` takes it; None uses the base model. `tools` are added to the built-in ones.
-    `strategy="linear"` keeps the paper's single transcript. `closed_book=True` lets the model's own belief become
+    `strategy="linear"` keeps the paper's single transcript. `autonomy="free"` offers all tools that fit a sentence at once,
+    "guided" those first that have something of their own to decide. `closed_book=True` lets the model's own belief become
     the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
     model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
     asked which models it has does not answer.
@@ -60,6 +62,7 @@ class HaluAgent:
         adapter: str | Path | None = "auto",
         tools: Iterable[Tool] = (),
         strategy: Strategy = "branches",
+        autonomy: Autonomy = "guided",
         closed_book: bool = False,
         limits: Limits | None = None,
         concurrency: int | None = None,
@@ -70,6 +73,8 @@ class HaluAgent:
     ) -> None:
         if strategy not in ("branches", "linear"):
             raise ConfigError(f"strategy {strategy!r} is not known: use 'branches' or 'linear'")
+        if autonomy not in ("guided", "free"):
+            raise ConfigError(f"autonomy {autonomy!r} is not known: use 'guided' or 'free'")
         if concurrency is not None and concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: at least one sentence has to be checked at a time")
         if isinstance(model, str) or model is None:
@@ -79,6 +84,7 @@ class HaluAgent:
         for item in tools:
             self.registry.add(item)
         self.strategy: Strategy = strategy
+        self.autonomy: Autonomy = autonomy
         self.closed_book = closed_book
         self.limits = limits or Limits()
         if concurrency is None:
@@ -236,6 +242,7 @@ class HaluAgent:
                 registry=registry,
                 limits=self.limits,
                 strategy=self.strategy,
+                autonomy=self.autonomy,
                 closed_book=self.closed_book,
                 concurrency=self.concurrency,
                 reflection=self.reflect,

@@ -224,7 +224,8 @@ class ToolContext:
 
     `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing. `results`
     where the reference is what the tools of an agent's run returned, which is read in another way than prose. `base_rate` is the
-    share of such sentences that are right, as far as is known beforehand.
+    share of such sentences that are right, as far as is known beforehand. `facts` are the lines that earlier tools found out
+    about the sentence of this call (`ToolResult.facts`).
     """
 
     question: str
@@ -239,6 +240,7 @@ class ToolContext:
     translator: Translator | None = None
     results: bool = False
     base_rate: float = 0.5
+    facts: Sequence[str] = ()
 
     def sentence(self, index: int) -> Sentence:
         """Return the sentence of that index; 0 is the whole response. Raises KeyError where there is none."""

@@ -101,7 +101,7 @@ class ToolResult(Record):
     `confidence` is the probability in [0, 1] that `label` or `reason_code` is right. `read` holds the spans of the reference that the tool
     looked at, for the report's coverage. `open` holds the parts of the response that belong to the sentence and that the
     tool did not check: a sentence is supported only when other tools have decided these too. Empty where the tool checked
-    all of it.
+    all of it. `facts` holds lines that the next tool reads about the same sentence, such as a calculation and its result.
     """
 
     observation: str
@@ -111,6 +111,7 @@ class ToolResult(Record):
     evidence: tuple[Evidence, ...] = ()
     read: tuple[Span, ...] = ()
     open: tuple[Span, ...] = ()
+    facts: tuple[str, ...] = ()
 
 
 class Segmentation(ToolResult):

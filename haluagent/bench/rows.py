@@ -29,6 +29,7 @@ class RunInfo(Record):
     version: str
     model: str
     strategy: str = "branches"
+    autonomy: str = "guided"
     steps: int = 4
     reflection: bool = True
     search: str = "none"

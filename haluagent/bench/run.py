@@ -150,8 +150,8 @@ def begin(journal: Journal, out: Path, agent: HaluAgent, gold: Mapping[tuple[str
     ConfigError if the file belongs to a run with another model, other settings or other labels."""
     search = getattr(agent.services.search, "name", "none")
     about = RunInfo(
-        version=__version__, model=agent.model.name, strategy=agent.strategy, steps=agent.limits.steps,
-        reflection=agent.reflect, search=search,
+        version=__version__, model=agent.model.name, strategy=agent.strategy, autonomy=agent.autonomy,
+        steps=agent.limits.steps, reflection=agent.reflect, search=search,
     )  # fmt: skip
     if not out.stat().st_size:
         journal.append(about.model_dump_json())

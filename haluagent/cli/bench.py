@@ -59,6 +59,7 @@ def run(
         bool, typer.Option("--untaught", help="Also run the agent on the base model, without its adapter.")
     ] = False,
     strategy: options.StrategyOption = AgentOptions.strategy,
+    autonomy: options.AutonomyOption = AgentOptions.autonomy,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
@@ -77,7 +78,7 @@ def run(
     its own (webqa), those are indexed beside RUN.
     """
     wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy,
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy, autonomy=autonomy,
         max_steps=max_steps, reflect=not no_reflect, sandbox=sandbox, search=search, index=index, tools=tools,
     )  # fmt: skip
 

@@ -35,6 +35,7 @@ def detect(
     trace: Annotated[bool, typer.Option("--trace", help="Print every step as it happens.")] = False,
     closed_book: options.ClosedBook = False,
     strategy: options.StrategyOption = AgentOptions.strategy,
+    autonomy: options.AutonomyOption = AgentOptions.autonomy,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
@@ -59,7 +60,7 @@ def detect(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        closed_book=closed_book, strategy=strategy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
+        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
         concurrency=concurrency, reflect=not no_reflect, sandbox=sandbox, search=search, index=index,
         fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
     )  # fmt: skip

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LanguageChoice = Literal["auto", "en", "zh"]
 Strategy = Literal["branches", "linear"]
+Autonomy = Literal["guided", "free"]
 SandboxChoice = Literal["auto", "docker", "bubblewrap", "none"]
 
 
@@ -25,6 +26,10 @@ def _positive(value: float | None) -> float | None:
 Lang = Annotated[LanguageChoice, typer.Option(help="Language of the response.")]
 ClosedBook = Annotated[bool, typer.Option("--closed-book", help="Let the model's own belief decide where no tool can.")]
 StrategyOption = Annotated[Strategy, typer.Option(help="One branch per sentence, or one growing transcript.")]
+AutonomyOption = Annotated[
+    Autonomy,
+    typer.Option(help="Offer the tools one kind after the other, or all that fit at once for the model to choose."),
+]
 ModelName = Annotated[str | None, typer.Option(help="Model to use; see 'haluagent model list'.")]
 BaseUrl = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint, such as http://localhost:8000/v1.")]
 ApiKey = Annotated[str | None, typer.Option(help="Its key. HALUAGENT_API_KEY keeps it out of the process list.")]
@@ -64,6 +69,7 @@ class AgentOptions:
     base_url: str | None = None
     api_key: str | None = None
     strategy: Strategy = "branches"
+    autonomy: Autonomy = "guided"
     closed_book: bool = False
     max_steps: int | None = None
     max_tokens: int | None = None
@@ -119,6 +125,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         api_key=options.api_key,
         adapter=options.adapter,
         strategy=options.strategy,
+        autonomy=options.autonomy,
         closed_book=options.closed_book,
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,

@@ -83,16 +83,18 @@ def build(
 def judgements(
     data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
     out: Annotated[Path, typer.Option(help="The file of trajectories; overwritten if it exists.")],
-    scale: Annotated[float, typer.Option(min=0.0, help="How many claims: 1 is about 3,900.")] = 1.0,
+    scale: Annotated[float, typer.Option(min=0.0, help="How many claims: 1 is about 9,000.")] = 1.0,
     held_out: Annotated[
         bool, typer.Option("--held-out", help="Of the texts that are kept from teaching, for a check.")
     ] = False,
+    seed: Annotated[int, typer.Option(help="Another one chooses other texts and another order of the options.")] = 17,
 ) -> None:
     """Make single judgements of claims beside texts, without a detection around them."""
     from haluagent.train.trajectories import judgements as making
-    from haluagent.train.trajectories import records
+    from haluagent.train.trajectories import records, worked_out
 
-    written = records.write(out, making.make(data, scale, held=held_out))
+    made = [*making.make(data, scale, held=held_out, seed=seed), *worked_out.make(seed, held=held_out)]
+    written = records.write(out, made)
     typer.echo(f"{written:,} judgements are in {out}")
 
 

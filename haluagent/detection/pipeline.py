@@ -8,7 +8,7 @@ from haluagent.detection.branch import verify
 from haluagent.detection.decontextualisation import complete, judged_as_it_is
 from haluagent.detection.limits import Budget, BudgetExceeded, Limits, Meter
 from haluagent.detection.reflection import reflect
-from haluagent.detection.state import DetectionState
+from haluagent.detection.state import Autonomy, DetectionState
 from haluagent.detection.task import DetectionTask, make_task
 from haluagent.detection.transcript import transcript
 from haluagent.detection.verdict import act, combine, no_claim, offer, parts_of_whole, unreached
@@ -52,6 +52,7 @@ class Run:
         registry: Registry,
         limits: Limits,
         strategy: Strategy,
+        autonomy: Autonomy,
         closed_book: bool,
         concurrency: int,
         reflection: bool,
@@ -70,7 +71,7 @@ class Run:
         task = make_task(
             question, response, reference, language, registry, model, single_transcript=strategy == "linear"
         )
-        self.state = DetectionState(task, registry, limits, emit, closed_book, services)
+        self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy)
 
     @property
     def task(self) -> DetectionTask:

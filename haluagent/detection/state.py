@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from haluagent.detection.limits import Limits, Meter
 from haluagent.detection.task import DetectionTask
@@ -10,6 +11,8 @@ from haluagent.events import Event, Observation, Verdict
 from haluagent.protocols import Services, ToolContext
 from haluagent.tooling.registry import Registry
 from haluagent.types import CheckedPart, Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
+
+Autonomy = Literal["guided", "free"]
 
 
 class Memory:
@@ -57,8 +60,8 @@ class DetectionState:
     """The data that the stages of one detection share.
 
     `read` are the spans of the reference that were looked at, `stops` the limits that ended the branch of a sentence,
-    `parts` what tools found about parts of a sentence, by its index, and `unsaid` the probability that the reference does
-    not say a sentence, where a tool found that.
+    `parts` what tools found about parts of a sentence, by its index, `facts` the lines that they leave to the next tool, and
+    `unsaid` the probability that the reference does not say a sentence, where a tool found that.
     """
 
     task: DetectionTask
@@ -67,15 +70,17 @@ class DetectionState:
     emit: Callable[[Event], None]
     closed_book: bool = False
     services: Services = field(default_factory=Services)
+    autonomy: Autonomy = "guided"
     memory: Memory = field(default_factory=Memory)
     steps: list[Step] = field(default_factory=list)
     read: list[Span] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     parts: dict[int, tuple[CheckedPart, ...]] = field(default_factory=dict)
+    facts: dict[int, tuple[str, ...]] = field(default_factory=dict)
     unsaid: dict[int, float] = field(default_factory=dict)
 
-    def context(self, model: Meter) -> ToolContext:
-        """Return the context of a tool, as things stand now."""
+    def context(self, model: Meter, sentence: int | None = None) -> ToolContext:
+        """Return the context of a tool, as things stand now, with the facts about the sentence of that index."""
         return ToolContext(
             question=self.task.question,
             response=self.task.response,
@@ -84,6 +89,7 @@ class DetectionState:
             model=model,
             reference=self.task.reference,
             memory=self.memory.entries(),
+            facts=() if sentence is None else self.facts.get(sentence, ()),
             **vars(self.services),
         )
 

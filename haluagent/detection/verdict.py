@@ -54,6 +54,7 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
     where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
     without one they are offered alone, since a question and a response seldom decide anything. Where the response as
     a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read it as prose.
+    With the autonomy "free" all of them are offered at once, in this order.
     """
     context = state.context(model)
     tools = [item for item in state.registry if not item.system and state.registry.fits(item, context, sentence)]
@@ -64,8 +65,13 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
     near = [item for item in tools if item.general and not item.external]
     far = [item for item in tools if item.general and item.external]
     if specific:
-        return Offer(specific, [*near, *far] if context.reference else far)
-    first, then = (near, far) if context.reference or not far else (far, [])
+        first, then = specific, [*near, *far] if context.reference else far
+    else:
+        first, then = (near, far) if context.reference or not far else (far, [])
+    if state.autonomy == "free":
+        first, then = [*first, *then], []
+    if specific:
+        return Offer(first, then)
     if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
         return Offer(first, then)
     return Offer([*first, *(state.registry[name] for name in WAYS_OUT)], then)
@@ -81,14 +87,16 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
     state.emit(Action(sentence=sentence, call=turn.call))
     result: ToolResult | None = None
     error: Exception | None = None
-    context = state.context(model)
+    context = state.context(model, sentence)
     try:
         item = state.registry[turn.call.name]
         await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
         result = await state.registry.call(turn.call, context)
         state.read.extend(result.read)
-        if result.reason_code and sentence is not None:
-            state.unsaid[sentence] = result.confidence
+        if sentence is not None:
+            state.facts[sentence] = (*state.facts.get(sentence, ()), *result.facts)
+            if result.reason_code:
+                state.unsaid[sentence] = result.confidence
         if isinstance(result, Segmentation):
             await state.segment(result.sentences)
             result = ToolResult(observation=result.observation)

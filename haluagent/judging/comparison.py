@@ -48,8 +48,8 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
 
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
     support it, so a reference that was not read whole may contradict a sentence, but is not known to leave it unsaid.
-    Correct calculations of the sentence with numbers of the reference are read with it, since they follow from it. A
-    quotation needs no judgement. Raises ToolError where there is no reference.
+    Correct calculations of the sentence with numbers of the reference are read with it, since they follow from it, and so
+    are the facts that other tools found. A quotation needs no judgement. Raises ToolError where there is no reference.
     """
     reference = context.reference
     if reference is None:
@@ -60,6 +60,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     count = context.model.count_tokens
     spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
     sums = await asyncio.to_thread(_sums, sentence.claim, reference, context.question)
+    sums += "".join(f"\n{fact}" for fact in context.facts)
     wording, windows = wording_of(context), [reference[slice(*span)] + sums for span in spans]
     judged = [await ask(context, sentence, window, wording) for window in windows]
     best, place, window = max(zip(judged, spans, windows, strict=True))

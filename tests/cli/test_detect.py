@@ -143,10 +143,10 @@ def test_an_exit_in_the_middle_is_no_verdict(run: Run, monkeypatch: pytest.Monke
 
 
 def test_options_reach_the_agent(run: Run) -> None:
-    flags = "--model m --base-url http://x --api-key k --strategy linear --closed-book --no-reflect"
+    flags = "--model m --base-url http://x --api-key k --strategy linear --autonomy free --closed-book --no-reflect"
     limits = "--max-steps 2 --max-tokens 99 --max-seconds 1.5 --concurrency 3"
     result = run(*ASK, "--response", "Right.", *flags.split(), *limits.split())
-    assert result.options == options.AgentOptions("m", "http://x", "k", "linear", True, 2, 99, 1.5, 3, False)
+    assert result.options == options.AgentOptions("m", "http://x", "k", "linear", "free", True, 2, 99, 1.5, 3, False)
     assert run(*ASK, "--response", "Right.").options == options.AgentOptions()
 
 

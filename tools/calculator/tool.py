@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from haluagent.arithmetic.conversions import Conversion, find_conversions
 from haluagent.arithmetic.equations import Equation, calculates_rightly, find_equations
@@ -23,6 +24,7 @@ from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
+from haluagent.tools.calculator.figures import figures, work_out
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 STATED_CONFIDENCE = 0.97
@@ -71,9 +73,11 @@ def _plain_numbers(text: str) -> list[Number]:
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
-    """Accept a sentence that shows a calculation, or states a number in answer to a problem; the whole response where
-    it answers a problem and no sentence does that alone."""
+    """Accept a sentence that shows a calculation, states a number in answer to a problem, or a figure that the reference may
+    give; the whole response where it answers a problem and no sentence does that alone."""
     if sentence.index:
+        if _figures(context, sentence):
+            return True
         if find_equations(sentence.text) or find_conversions(sentence.text):
             return True
         return is_problem(context) and bool(_plain_numbers(sentence.text))
@@ -83,6 +87,15 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
 def _is_bare_answer(context: ToolContext) -> bool:
     """Return whether the response is one sentence that shows no calculation."""
     return len(context.sentences) == 1 and not find_equations(context.response)
+
+
+def _figures(context: ToolContext, sentence: Sentence) -> list[Number]:
+    return figures(sentence.text, context.reference, context.question)
+
+
+def _the_figures(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
+    """Leave the calculation of a figure to the tool, which reads the reference."""
+    return {"sentence": sentence.name} if sentence.index and _figures(context, sentence) else None
 
 
 @tool(
@@ -111,6 +124,7 @@ def _is_bare_answer(context: ToolContext) -> bool:
         ),
     ],
     when=_can_decide,
+    obvious=_the_figures,
 )
 async def calculator(context: ToolContext, sentence: Sentence, formula: str | None = None) -> ToolResult:
     """Check the equations that `sentence` states, else where its numbers come from, else `formula` against them.
@@ -118,12 +132,15 @@ async def calculator(context: ToolContext, sentence: Sentence, formula: str | No
     A stated equation that does not hold is `contradicted`, with its span in the response, whatever the formula says.
     A number that another sentence calculates rightly, or that the question gives, is traced to it. A formula is the
     model's own: where it gives the stated number that supports the sentence, where it does not nothing is decided.
+    A figure that the reference lacks is worked out from those it has, for the comparison with it to read (`figures`).
     The response as a whole, or a bare answer, is checked by working the problem out anew (`_answer_check`).
     Confidence is 0.97 for a stated equation, 0.75 for a formula or a traced number.
     Raises ToolError where there is nothing to calculate, FormatError for a number that is nowhere in the texts.
     """
     if sentence.index == 0 or (is_problem(context) and _is_bare_answer(context)):
         return await check_answer(context)
+    if wanted := await asyncio.to_thread(_figures, context, sentence):
+        return await work_out(context, sentence, wanted, (formula or "").strip())
     return await asyncio.to_thread(_check, context, sentence, (formula or "").strip())
 
 

@@ -30,10 +30,9 @@ from haluagent.types import Label, Language, Record
 
 Outcome = Literal["supported", "contradicted", "not_in_reference"]
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-# How published sets say that a wrong claim adds something, rather than changing it.
 # Claims of each source at --scale 1, and the tokens of a text that are shown: a shorter window leaves room for more texts.
 SIZES = {
-    "documents": 4000,
+    "documents": 20000,
     "summedits": 640,
     "bump": 240,
     "wice": 110,
@@ -46,7 +45,10 @@ SIZES = {
 SHOWN = {"wice": 500}
 STATED, JOINED = 300, 220  # statements made of answers, and claims made of two
 HELD_OUT = 5  # one text of so many is never taught: what is fitted afterwards is fitted to those
+TURNED = 0.25  # the share with the options in reverse order, so that their words are read and not their letters
+UNASKED = 0.3  # the share of the sentences about the documents that are shown without their question
 SEED = 17
+# How published sets say that a wrong claim adds something, rather than changing it.
 _ADDED = re.compile(r"insertion|_supported|^CG2C|没有(?:明确)?(?:提|说|涉)|未(?:明确)?(?:提|说|涉)|无(?:相关|法)")
 
 
@@ -93,11 +95,13 @@ def _labelled(row: Any) -> Any:
 
 
 def written() -> list[TaughtClaim]:
-    """Return the claims about the documents that were written for this."""
+    """Return the claims about the documents that were written for this: sentences, and short answers to questions of their
+    own (source "answers")."""
     return [
         TaughtClaim(
-            id=f"{row['id']}:{place}", source="documents", language=one["language"], question=row["question"],
-            claim=one["claim"], text=row["text"], label=one["label"], kind=one["how"],
+            id=f"{row['id']}:{place}", source="answers" if "question" in one else "documents", language=one["language"],
+            question=one.get("question", row["question"]), claim=one["claim"], text=row["text"], label=one["label"],
+            kind=one["how"],
         )
         for row in packaged.rows("haluagent.train.trajectories", "documents.jsonl")
         for place, one in enumerate(row["claims"])
@@ -146,25 +150,32 @@ def joined(claims: Iterable[TaughtClaim], chance: random.Random) -> Iterator[Tau
             yield one.model_copy(update={"id": f"{one.id}+{other.id}", "claim": text, "label": worst})
 
 
-def held_out(claim: TaughtClaim) -> bool:
+def held_out(text: str) -> bool:
     """Return whether a claim's text is kept from teaching, for calibration."""
-    return digest(claim.text)[0] % HELD_OUT == 0
+    return digest(text)[0] % HELD_OUT == 0
 
 
 def make(directory: Path, scale: float = 1.0, *, held: bool = False, seed: int = SEED) -> list[Trajectory]:
     """Return the judgements made from the files in a directory and from the documents written for this; the same for the
-    same files, scale and seed. With `held`, those about the texts that are kept from teaching. A source without a file is
-    left out. Raises ConfigError if a file cannot be read."""
+    same files, scale and seed. Another seed chooses other texts where there are more than are taken, and another order of
+    the options. With `held`, return those about the texts that are kept from teaching. A source without a file is left out.
+    Raises ConfigError if a file cannot be read."""
     chance = random.Random(seed)
     found = {name: _of(directory, name) for name in SIZES}
-    known = {name: [one for one in claims if held_out(one) is held] for name, claims in found.items()}
+    known = {name: [one for one in claims if held_out(one.text) is held] for name, claims in found.items()}
     everything = [one for claims in known.values() for one in claims]
     made = {
-        name: _even(claims, round(SIZES[name] * scale), chance) for name, claims in known.items() if claims
+        name: _even(claims, round(SIZES[name] * scale), seed) for name, claims in known.items() if claims
     }  # fmt: skip
-    made["stated"] = _even(list(stated(everything, chance)), round(STATED * scale), chance)
-    short = [claim for name in ("documents", "factcheckgpt") for claim in known[name]]
-    made["joined"] = _even(list(joined([*short, *made["stated"]], chance)), round(JOINED * scale), chance)
+    made["stated"] = _even(list(stated(everything, chance)), round(STATED * scale), seed)
+    short = [claim for claim in everything if claim.source in ("documents", "factcheckgpt")]
+    made["joined"] = _even(list(joined([*short, *made["stated"]], chance)), round(JOINED * scale), seed)
+    made["documents"] = [
+        claim.model_copy(update={"question": ""})
+        if claim.source == "documents" and chance.random() < UNASKED
+        else claim
+        for claim in made["documents"]
+    ]
     return [trajectory(claim, chance, SHOWN.get(name, WINDOW_TOKENS)) for name, own in made.items() for claim in own]
 
 
@@ -175,31 +186,32 @@ def _of(directory: Path, name: str) -> list[TaughtClaim]:
     return read(path) if path.is_file() else []
 
 
-def _even(claims: Sequence[TaughtClaim], size: int, chance: random.Random) -> list[TaughtClaim]:
+def _even(claims: Sequence[TaughtClaim], size: int, seed: int) -> list[TaughtClaim]:
     """Return at most `size` claims, at most half of them supported and at most half not; those of one text stay
     together."""
     kept: list[TaughtClaim] = []
     for right in (True, False):
         own = [claim for claim in claims if (claim.label == "supported") is right]
-        kept += sorted(chance.sample(own, len(own)), key=lambda one: digest(one.text))[: size // 2]
+        kept += sorted(own, key=lambda one: (digest(f"{seed} {one.text}"), digest(f"{seed} {one.id}")))[: size // 2]
     return kept
 
 
-def trajectory(claim: TaughtClaim, chance: random.Random, room: int = WINDOW_TOKENS) -> Trajectory:
+def trajectory(claim: TaughtClaim, chance: random.Random, room: int = WINDOW_TOKENS, fact: str = "") -> Trajectory:
     """Return a claim as a trajectory of one scored choice, with the options in either order. Of a text of more than
-    `room` tokens the window is shown that shares most words with the claim."""
+    `room` tokens the window is shown that shares most words with the claim, with the `fact` that a tool found behind it."""
     count = ApproximateTokenizer().count
     spans, _ = best_windows(claim.text, f"{claim.question} {claim.claim}", 1, room, count)
     evidence = claim.text[slice(*spans[0])] if spans else claim.text
-    turned = chance.random() < 0.5
+    turned = chance.random() < TURNED
     messages = conversation(
-        "verdict", claim.language, evidence=evidence, question=claim.question, claim=claim.claim, turned=turned
-    )
+        "verdict", claim.language, evidence=f"{evidence}\n{fact}" if fact else evidence, question=claim.question,
+        claim=claim.claim, turned=turned,
+    )  # fmt: skip
     options = OUTCOMES[::-1] if turned else OUTCOMES
     gold = None if claim.label == "not_in_reference" else claim.label == "contradicted"
     labels: tuple[Label, ...] = ("unverified" if claim.label == "not_in_reference" else claim.label,)
     return Trajectory(
-        id=claim.id, group=claim.text[:80], source=claim.source, kind="knowledge", language=claim.language,
+        id=claim.id, group=claim.text, source=claim.source, kind="knowledge", language=claim.language,
         question=claim.question, response=claim.claim, reference=evidence,
         gold=gold, gold_labels=labels, teacher="gold", verdict=gold, labels=labels,
         calls=(ModelCall(

@@ -1,0 +1,66 @@
+"""Judgements of figures that follow from those of a text (`figures.jsonl`): the calculation to write, and the verdict beside
+the text with a calculation that a tool has added."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from haluagent.corpora import packaged
+from haluagent.prompts import conversation
+from haluagent.text.numbers import Number, find_numbers
+from haluagent.tools.calculator.figures import computed, figures
+from haluagent.train.trajectories.judgements import TaughtClaim, held_out, trajectory
+from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory
+
+OWN, OTHER = 0.6, 0.2  # the shares of verdicts with the claim's own calculation, and with another of the text's
+
+
+def make(seed: int, *, held: bool = False) -> list[Trajectory]:
+    """Return the calculations and verdicts, the same for the same seed. With `held`, those about the texts that are kept from
+    teaching."""
+    chance = random.Random(seed)
+    rows = packaged.rows("haluagent.train.trajectories", "figures.jsonl")
+    return [made for row in rows for made in _about(row, chance) if held_out(made.group) is held]
+
+
+def _about(row: dict[str, Any], chance: random.Random) -> Iterator[Trajectory]:
+    formulas = [one["formula"] for one in row["claims"] if one["formula"]]
+    for place, one in enumerate(row["claims"]):
+        claim = TaughtClaim(
+            id=f"{row['id']}:{place}", source="figures", language=one["language"], question=row["question"],
+            claim=one["claim"], text=row["text"], label=one["label"], kind=one["how"],
+        )  # fmt: skip
+        twin = row["claims"][place ^ 1]["claim"]
+        wanted = [one for one in figures(claim.claim, claim.text, claim.question) if _sets_apart(one, twin)]
+        if one["formula"] and len(wanted) == 1:
+            yield _calculation(claim, one["formula"], wanted[0])
+        draw = chance.random()
+        formula = one["formula"] if draw < OWN else chance.choice(formulas) if draw < OWN + OTHER else ""
+        fact = computed(_share(formula), wanted[0], [claim.question, claim.text]) if formula and wanted else None
+        yield trajectory(claim, chance, fact=fact or "")
+
+
+def _sets_apart(figure: Number, twin: str) -> bool:
+    """Return whether a claim's twin has another figure in its place."""
+    return figure.value not in {number.value for number in find_numbers(twin)}
+
+
+def _share(formula: str) -> str:
+    """Return a percentage as a share, as the figure is compared with both."""
+    return formula.removesuffix("*100").removesuffix(" * 100").strip()
+
+
+def _calculation(claim: TaughtClaim, formula: str, figure: Number) -> Trajectory:
+    made = trajectory(claim, random.Random(0))
+    messages = conversation(
+        "figure",
+        claim.language,
+        evidence=made.reference,
+        question=claim.question,
+        claim=claim.claim,
+        figure=figure.text,
+    )
+    written = ModelCall(
+        prompt="figure", messages=tuple(RecordedMessage(**message) for message in messages), reply=_share(formula)
+    )
+    return made.model_copy(update={"id": f"{claim.id}:figure", "kind": "math", "calls": (written,)})
