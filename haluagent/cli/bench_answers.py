@@ -23,6 +23,7 @@ def answers(
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed answers again.")] = False,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
+    autonomy: options.AutonomyOption = AgentOptions.autonomy,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
@@ -33,7 +34,7 @@ def answers(
     sentences. The same command resumes where it stopped."""
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
+        search="none", autonomy=autonomy,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

@@ -13,12 +13,14 @@ from haluagent.bench import answers
 from haluagent.bench.answers import JudgedSentence
 from haluagent.bench.rows import blank
 from haluagent.cli.main import app
+from haluagent.corpora import packaged
 from haluagent.errors import ConfigError
 from haluagent.protocols import Message
 from haluagent.text.segment import split
+from haluagent.tools.calculator.figures import figures
 from haluagent.types import Detection, MemoryEntry, Usage
 
-DATA = Path(__file__).parents[1] / "data" / "answers"
+DATA = Path(__file__).parents[1] / "data"
 ROW: dict[str, Any] = {
     "id": "a", "language": "en", "document": "The ferry runs daily. It costs 4 euros.", "question": "When does it run?",
     "sentences": [
@@ -99,7 +101,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, rows: list[dict
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_answers_of_the_tests_are_split_as_they_were_labelled(language: str) -> None:
-    known = answers.load(DATA / f"{language}.jsonl")
+    known = answers.load(DATA / "answers" / f"{language}.jsonl")
     gold = [sentence.label for answer in known for sentence in answer.sentences]
     assert len(known) == 30 and len(gold) > 140
     assert 0.6 < gold.count("supported") / len(gold) < 0.75, "right ones dominate, as in life"
@@ -107,6 +109,23 @@ def test_the_answers_of_the_tests_are_split_as_they_were_labelled(language: str)
         units = split(answer.item().response)
         for sentence, (start, end) in zip(answer.sentences, answer.spans(), strict=True):
             assert any(unit.span[0] < end and unit.span[1] > start for unit in units), sentence.text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_answers_with_figures_are_no_copies_and_are_not_taught(language: str) -> None:
+    known = answers.load(DATA / "figures" / f"{language}.jsonl")
+    gold = [sentence.label for answer in known for sentence in answer.sentences]
+    assert gold.count("supported") == gold.count("contradicted") == 52
+    taught = [
+        row["text"]
+        for name in ("figures.jsonl", "documents.jsonl")
+        for row in packaged.rows("haluagent.train.trajectories", name)
+    ]
+    assert not {answer.document for answer in known} & set(taught)
+    derived = [
+        figures(sentence.text, answer.document, answer.question) for answer in known for sentence in answer.sentences
+    ]
+    assert sum(map(bool, derived)) > 70, "the calculator has something to work out in most"
 
 
 def test_the_command_prints_the_table(tmp_path: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:

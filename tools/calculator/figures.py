@@ -7,6 +7,7 @@ reference reads. By itself it decides nothing: many calculations give the same n
 import asyncio
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 
 from haluagent.arithmetic.derivations import gives
 from haluagent.arithmetic.equations import find_equations
@@ -25,6 +26,7 @@ from haluagent.types import Sentence, ToolResult
 
 MOST = 3  # figures of a sentence that are worked out
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+HALF = Fraction(1, 2)  # "half an hour" is no figure
 LARGEST_COUNT = 12  # a count up to this is seen, not calculated
 
 
@@ -41,6 +43,7 @@ def figures(said: str, reference: str | None, question: str) -> list[Number]:
         number
         for number in _numbers(said)
         if number.text in absent
+        and number.value != HALF
         and (number.is_percent or number.value.denominator > 1 or abs(number.value) > LARGEST_COUNT)
     ][:MOST]
 
