@@ -96,11 +96,12 @@ class Run:
         try:
             await self._segment(meter)
             async with asyncio.timeout(self.budget.seconds_left()):
+                await self._complete(meter)
+                units = await self._units(meter)
                 if self.strategy == "linear":
-                    self.stop = await transcript(self.state, meter)
+                    self.stop = await transcript(self.state, units, meter)
                 else:
-                    await self._complete(meter)
-                    await self._verify(await self._units(meter))
+                    await self._verify(units)
                 if self.reflection:
                     await reflect(self.state, self.meter())
         except TimeoutError as problem:

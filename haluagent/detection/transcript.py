@@ -4,13 +4,13 @@ Its cost grows with the square of the number of sentences; it is kept for models
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from haluagent.detection.branch import exchange
 from haluagent.detection.limits import TURN_TOKENS, BudgetExceeded, Meter
 from haluagent.detection.state import DetectionState
-from haluagent.detection.verdict import act, label, open_text, parts_of_whole, states_something, unreached
+from haluagent.detection.verdict import act, label, open_text, states_something, unreached
 from haluagent.errors import FormatError
-from haluagent.events import Found
 from haluagent.prompts import render
 from haluagent.protocols import Message
 from haluagent.tooling import turn_format
@@ -18,23 +18,23 @@ from haluagent.tooling.tool import Tool
 from haluagent.types import Sentence, Step, Stop
 
 
-async def transcript(state: DetectionState, model: Meter) -> Stop:
-    """Let the model lead until `get_answer` or a limit; sentences it left out are `unverified`.
+async def transcript(state: DetectionState, units: Sequence[Sentence], model: Meter) -> Stop:
+    """Let the model lead until `get_answer` or a limit; units it left out are `unverified`, but for the response as a whole
+    beside its sentences.
 
-    The step limit counts per sentence, as in branches, with one turn more for the split and one for the answer.
-    Raises BudgetExceeded where the transcript outgrows the model's context.
+    The step limit counts per unit, as in branches, with one turn more for the split and one for the answer. Raises
+    BudgetExceeded where the transcript outgrows the model's context.
     """
     task, limits = state.task, state.limits
-    for sentence in task.sentences:
-        state.emit(Found(sentence=sentence))
-    pointers = ["S0", *(sentence.name for sentence in task.sentences)]
-    grammar = turn_format.grammar(await asyncio.to_thread(_useful, state, model), pointers, task.language)
-    await asyncio.to_thread(parts_of_whole, state, model)
+    if not units:
+        return "answer"
+    pointers = [unit.name for unit in units]
+    grammar = turn_format.grammar(await asyncio.to_thread(_useful, state, units, model), pointers, task.language)
     await model.warm(task.system)
     messages: list[Message] = task.opening()
     format_errors = 0
     stop: Stop = "step_limit"
-    for _ in range(limits.steps * len(task.sentences) + 2):
+    for _ in range(limits.steps * len(units) + 2):
         _check_room(messages, model)
         before = model.usage
         generation = await model.generate(
@@ -78,16 +78,15 @@ async def transcript(state: DetectionState, model: Meter) -> Stop:
             stop = "answer"
             break
         messages += exchange(generation.text, observation, task.language)
-    for sentence in task.sentences:
-        if sentence.index not in state.memory:
-            unreached(state, sentence, "ended" if stop == "answer" else stop)
+    for unit in units:
+        if unit.index not in state.memory and (unit.index or len(units) == 1):
+            unreached(state, unit, "ended" if stop == "answer" else stop)
     return stop
 
 
-def _useful(state: DetectionState, model: Meter) -> list[Tool]:
-    """List the system tools, and those that have something to decide about a sentence or the whole response."""
+def _useful(state: DetectionState, units: Sequence[Sentence], model: Meter) -> list[Tool]:
+    """List the system tools, and those that have something to decide about a unit."""
     context = state.context(model)
-    units = [*state.task.sentences, context.sentence(0)]
     fits = state.registry.fits
     return [item for item in state.registry if item.system or any(fits(item, context, unit) for unit in units)]
 

@@ -291,6 +291,22 @@ def test_the_single_transcript_leaves_out_nothing_silently(scripted: Any) -> Non
     assert by_sentence(detection) == {1: "unverified", 2: "unverified"}
 
 
+def test_the_single_transcript_ends_with_the_verdict_on_the_whole_response(scripted: Any) -> None:
+    for count, hallucination in (("12", False), ("30", True)):
+        model = scripted(["行为：split_text()", "行为：word_count(sentence=S0)", "行为：get_answer()"], choose=0.1)
+        with HaluAgent(model, strategy="linear") as agent:
+            detection = agent.detect(f"请用{count}字写一句广告语。", "清晨一杯好茶。唤醒好心情")
+        assert by_sentence(detection)[1] == by_sentence(detection)[2] == "no_claim"
+        assert (detection.hallucination, detection.stop) == (hallucination, "answer")
+
+
+def test_the_single_transcript_need_not_check_a_courtesy(scripted: Any) -> None:
+    model = scripted(["ACTION: split_text()", "ACTION: calculator(sentence=S2)", "ACTION: get_answer()"])
+    with HaluAgent(model, strategy="linear") as agent:
+        detection = agent.detect(QUESTION, "Of course, I'd be happy to help! 15 * 6 = 90.")
+    assert by_sentence(detection) == {1: "no_claim", 2: "supported"} and detection.hallucination is False
+
+
 def test_a_writing_assignment_is_checked_by_its_length(scripted: Any) -> None:
     say = "思考：要求的是字数\n行为：word_count(sentence=S0)"
     with HaluAgent(scripted(lambda messages: say, choose=0.1)) as agent:
