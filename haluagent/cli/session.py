@@ -59,8 +59,8 @@ class Session:
         self.question: str | None = None
         self.reference: str | None = None
         self.last: Detection | None = None
-        self.beside: str | None = None  # the reference of the last detection
-        self.labelled: dict[tuple[str, str], TaughtClaim] = {}  # by claim and text: to be exported
+        self.beside: dict[int, str | None] = {}  # what each sentence of it was checked beside
+        self.labelled: dict[tuple[str, str, str], TaughtClaim] = {}  # by question, claim and text: to be exported
         self.ended = False
         self._model_ready = False
         self._commands: dict[str, Callable[[str], Iterator[Line]]] = {
@@ -124,7 +124,8 @@ class Session:
         finally:
             # If it was stopped halfway, keep what is done.
             if partial.sentences or partial.finished:
-                self.last, self.beside = partial.detection(), self.reference
+                self.last = partial.detection()
+                self.beside = {entry.sentence.index: self.reference for entry in self.last.sentences}
         yield from report_lines(partial.detection())
 
     def _why(self, argument: str) -> Iterator[Line]:
@@ -152,6 +153,7 @@ class Session:
                 self.status(partial.line())
                 if isinstance(event, Answered):
                     self.last = event.detection
+                    self.beside[entry.sentence.index] = self.reference
                 yield from event_lines(event, detection.language, evidence=True)
         yield from report_lines(self._detection())
 
@@ -194,10 +196,10 @@ class Session:
         detection, entry = self._entry(number, "/label N LABEL")
         if (label := label.strip()) not in OUTCOMES:
             raise ConfigError(f"say /label {number} with one of {', '.join(OUTCOMES)}")
-        if not self.beside:
+        if not (reference := self.beside.get(entry.sentence.index)):
             raise ConfigError("this was checked without a reference: only beside one can a label be right")
-        claim = labelled(detection, entry, self.beside, label)
-        self.labelled[claim.claim, claim.text] = claim
+        claim = labelled(detection, entry, reference, label)
+        self.labelled[claim.question, claim.claim, claim.text] = claim
         yield _note(f"sentence {number} is labelled {label} ({len(self.labelled)} to export: /export FILE)")
 
     def _export(self, argument: str) -> Iterator[Line]:
@@ -208,8 +210,9 @@ class Session:
         path = Path(os.path.expanduser(argument))
         lines = [claim.model_dump_json() + "\n" for claim in self.labelled.values()]
         try:
+            begun = path.exists() and not path.read_bytes().endswith(b"\n")
             with path.open("a", encoding="utf-8") as file:
-                file.writelines(lines)
+                file.writelines(["\n"] * begun + lines)
         except (OSError, ValueError) as error:
             raise ConfigError(f"cannot write {argument}: {getattr(error, 'strerror', None) or error}") from error
         self.labelled.clear()

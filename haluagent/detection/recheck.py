@@ -11,8 +11,9 @@ from haluagent.types import Detection
 async def recheck(run: Run, detection: Detection, index: int) -> Detection:
     """Verify sentence `index` again with the tools of `run` and put the new entry into a copy of the report.
 
-    The other entries stay, but for what rests on this one. Where the endpoint fails the old entry stays too, and the
-    report has the error. Raises ConfigError where there is no such sentence.
+    The other entries stay, but for what rests on this one; the facts that tools found about the sentence before are kept.
+    Where the endpoint fails the old entry stays too, and the report has the error. Raises ConfigError where there is no such
+    sentence.
     """
     old = next((entry for entry in detection.sentences if entry.sentence.index == index), None)
     if old is None:
@@ -22,6 +23,9 @@ async def recheck(run: Run, detection: Detection, index: int) -> Detection:
     for entry in detection.sentences:
         if entry.sentence.index != index:
             run.state.memory.record(entry)
+    run.state.facts[index] = tuple(
+        fact for step in detection.steps if step.sentence == index and step.result for fact in step.result.facts
+    )
     await run.one(old.sentence)
     if run.error is not None:  # nothing new was learned: what was known stays
         run.state.record(old)

@@ -53,7 +53,7 @@ async def _local(state: DetectionState, entry: MemoryEntry, model: Meter) -> Non
         reason = render("reason", state.task.language, kind="quoted", detail="")
         _revise(state, entry, "supported", reason, QUOTED, (evidence,))
     elif entry.tool != "match":
-        result = await judge(state.context(model), entry.sentence)
+        result = await judge(state.context(model, entry.sentence.index), entry.sentence)
         state.read.extend(result.read)
         if result.confidence > SURE and {result.label, entry.label} == {"supported", "contradicted"}:
             found: Label = "contradicted" if result.label == "contradicted" else "unverified"

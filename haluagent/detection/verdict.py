@@ -64,12 +64,12 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
         return Offer([item for item in specific if item.name in covering] or specific, [])
     near = [item for item in tools if item.general and not item.external]
     far = [item for item in tools if item.general and item.external]
-    if specific:
+    if state.autonomy == "free":
+        first, then = [*specific, *near, *far], []
+    elif specific:
         first, then = specific, [*near, *far] if context.reference else far
     else:
         first, then = (near, far) if context.reference or not far else (far, [])
-    if state.autonomy == "free":
-        first, then = [*first, *then], []
     if specific:
         return Offer(first, then)
     if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from haluagent.arithmetic.equations import find_equations
@@ -60,7 +61,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     count = context.model.count_tokens
     spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
     sums = await asyncio.to_thread(_sums, sentence.claim, reference, context.question)
-    sums += "".join(f"\n{fact}" for fact in context.facts)
+    sums += _lines(context.facts)
     wording, windows = wording_of(context), [reference[slice(*span)] + sums for span in spans]
     judged = [await ask(context, sentence, window, wording) for window in windows]
     best, place, window = max(zip(judged, spans, windows, strict=True))
@@ -114,7 +115,7 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
         )
     failing = ""
     if found.label == "contradicted" or found.not_mentioned:
-        text = reference[slice(*found.place)]
+        text = reference[slice(*found.place)] + _lines(context.facts)
         part = await failing_part(
             context, sentence, text, wording_of(context), calibration_of(context.model).thresholds.supported
         )
@@ -160,12 +161,17 @@ async def _silence(context: ToolContext, topic: str) -> ToolResult | None:
     )
 
 
+def _lines(facts: Sequence[str]) -> str:
+    """Return facts as lines to be read after a text."""
+    return "".join(f"\n{fact}" for fact in facts)
+
+
 def _sums(claim: str, text: str, question: str) -> str:
     """Return the equations of a claim that hold and whose numbers stand in the text or the question, as lines to be
     read after it."""
     right = [equation for equation in find_equations(claim) if equation.holds]
     known = [one for one in right if not foreign_numbers(one.computed, [text, question], USUAL_CONSTANTS)]
-    return "".join(f"\n{one.computed} = {one.stated}" for one in known)
+    return _lines([f"{one.computed} = {one.stated}" for one in known])
 
 
 def result_of(

@@ -138,6 +138,21 @@ def test_labels_are_given_and_exported_for_a_calibration(session: Session, tmp_p
         say(session, f"/export {path}")
 
 
+def test_of_several_labels_of_a_sentence_the_last_counts(session: Session, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"id": "0", "source": "s", "language": "en", "claim": "A.", "text": "B.", "label": "supported"}')
+    say(session, "/reference", "It is what it is.", "Q?", "It is right.", "/label 1 contradicted", f"/export {path}")
+    say(session, "/label 1 supported", f"/export {path}")
+    assert [one.label for one in read(path)] == ["supported", "contradicted", "supported"]
+    assert len({one.id for one in read(path)}) == 3
+
+
+def test_a_sentence_that_was_checked_again_belongs_to_the_new_reference(session: Session, tmp_path: Path) -> None:
+    say(session, "/reference", "Old text.", "Q?", "It is right. It is wrong.", "/reference", "New text.")
+    say(session, "/recheck 2", "/label 1 supported", "/label 2 supported", f"/export {tmp_path}/mine.jsonl")
+    assert [one.text for one in read(tmp_path / "mine.jsonl")] == ["Old text.", "New text."]
+
+
 def test_labels_that_could_not_be_written_are_kept(session: Session, tmp_path: Path) -> None:
     say(session, "/reference", "It is what it is.", "Q?", "It is right.", "/label 1 contradicted")
     with pytest.raises(ConfigError, match="cannot write"):

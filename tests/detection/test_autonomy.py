@@ -58,6 +58,19 @@ def test_in_free_the_choice_is_the_models(scripted: Any, first: str, used: list[
     assert [step.call.name for step in detection.steps if step.call and step.sentence == 1] == used
 
 
+def test_free_leaves_none_out_without_a_reference_either(scripted: Any) -> None:
+    offered: list[str] = []
+
+    def say(messages: Any) -> str:
+        offered.append(" ".join(re.findall(r"tool-([a-z-]+) ::=", model.grammars[-1] or "")))
+        return f"ACTION: {'calculator' if 'calculator' in offered[-1] else 'get_answer'}(sentence={scripted.checked(messages)})"
+
+    model = scripted(say, choose=0.9)
+    with HaluAgent(model, search="none", sandbox="none", autonomy="free") as agent:
+        agent.detect("", "It was made in 1950 and 12 * 7 = 85. It is a good book.")
+    assert offered[0] == "calculator match"
+
+
 def test_an_unknown_autonomy_is_refused(scripted: Any) -> None:
     with pytest.raises(ConfigError, match="use 'guided' or 'free'"):
         HaluAgent(scripted([]), autonomy="bold")  # type: ignore[arg-type]

@@ -442,6 +442,16 @@ def test_labels_are_given_and_saved_for_a_calibration(open_page: Open, tmp_path:
     assert page.evaluate("localStorage.getItem('haluagent.labelled')") is None
 
 
+def test_a_check_that_was_stopped_can_be_looked_at(open_page: Open, site: tuple[str, Script]) -> None:
+    page = open_page()
+    site[1].control.update(held=True, go=1)
+    check(page, {"question": "Q?", "response": "It is right. It is wrong.", "reference": TEXTS["reference"]})
+    page.locator(".sentence.supported").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.locator(".sentence").first.click()
+    assert page.locator("#card-1").is_visible() and page.locator("[data-right]").count() == 0
+
+
 def test_recent_checks_stay_in_the_browser_and_can_be_deleted(open_page: Open) -> None:
     page = open_page()
     finish(page, {"question": "First?", "response": "It is wrong."})

@@ -9,82 +9,84 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
+from haluagent.arithmetic.conversions import find_conversions
 from haluagent.arithmetic.derivations import gives
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.expressions import evaluate
-from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
+from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers, known_numbers
 from haluagent.errors import ToolError
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows, missing_numbers
 from haluagent.prompts import conversation
 from haluagent.protocols import ToolContext
-from haluagent.text.dates import find_dates
+from haluagent.text.clocks import find_clocks
+from haluagent.text.dates import find_days
 from haluagent.text.messages import message
 from haluagent.text.numbers import Number, find_numbers, show
 from haluagent.tools.calculator.answer_check import FORMULA
 from haluagent.types import Sentence, ToolResult
 
 MOST = 3  # figures of a sentence that are worked out
-_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
-HALF = Fraction(1, 2)  # "half an hour" is no figure
 LARGEST_COUNT = 12  # a count up to this is seen, not calculated
+HALF = Fraction(1, 2)
+YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_TIMES_100 = re.compile(r"\*\s*100(?![\d.])|(?<![\d.])100\s*\*")
+_SMALL = frozenset(map(Fraction, range(1, 13)))
 
 
 def figures(said: str, reference: str | None, question: str) -> list[Number]:
     """Return the figures of a sentence that the reference and the question do not have, if these have two others to work
-    them out from. Empty without a reference, and for a sentence that shows a calculation of its own."""
-    if reference is None or find_equations(said):
+    them out from. Empty without a reference, and for a sentence that shows a calculation or a conversion of its own."""
+    if reference is None or find_equations(said) or find_conversions(said):
         return []
     known = f"{reference} {question}"
     absent = set(missing_numbers(said, known))
     if not absent or len(_numbers(known)) < 2:
         return []
-    return [
-        number
-        for number in _numbers(said)
-        if number.text in absent
-        and number.value != HALF
-        and (number.is_percent or number.value.denominator > 1 or abs(number.value) > LARGEST_COUNT)
-    ][:MOST]
+    return [number for number in _numbers(said) if number.text in absent and _is_figure(number)][:MOST]
+
+
+def _is_figure(number: Number) -> bool:
+    """Return whether a number is more than a small count or a half (of an hour)."""
+    if number.is_percent:
+        return True
+    return number.value != HALF and (number.value.denominator > 1 or abs(number.value) > LARGEST_COUNT)
 
 
 def _numbers(text: str) -> list[Number]:
-    """Return the numbers of a text that are no year and belong to no date."""
-    try:
-        dates = [one.span for one in find_dates(text)]
-    except ToolError:  # a date that can be read in two ways
-        dates = []
+    """Return the numbers of a text that are no years, and belong to no date and no time of day."""
+    taken = [*(day.span for day in find_days(text)), *(clock.span for clock in find_clocks(text))]
     return [
         one
         for one in find_numbers(text)
-        if not _YEAR.fullmatch(one.text) and not any(start <= one.span[0] < end for start, end in dates)
+        if not YEAR.fullmatch(one.text) and not any(start <= one.span[0] < end for start, end in taken)
     ]
 
 
 async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Number], formula: str = "") -> ToolResult:
     """Return calculations with the reference's numbers for the figures that are wanted, as facts without a label: the
-    `formula`, or those that the model writes. Raises ToolError if none can be computed."""
+    `formula` for the first of them, if it is given, and those that the model writes."""
     facts: list[str] = []
-    texts = [context.question, context.reference or "", context.response]
+    known = f"{context.reference} {context.question}"
     for figure in wanted:
         written = formula or await _written(context, sentence, figure)
-        fact = await asyncio.to_thread(computed, written, figure, texts)
+        formula = ""
+        fact = await asyncio.to_thread(computed, written, figure, known)
         if fact and fact not in facts:
             facts.append(fact)
-    if not facts:
-        raise ToolError(message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted)))
-    return ToolResult(observation="; ".join(facts), facts=tuple(facts))
+    missing = message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted))
+    return ToolResult(observation="; ".join(facts) or missing, facts=tuple(facts))
 
 
 async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> str:
     """Return the calculation that the model writes for a figure."""
-    count = context.model.count_tokens
+    reference, count = context.reference or "", context.model.count_tokens
     about = f"{context.question} {sentence.claim}"
-    (window,), _ = await asyncio.to_thread(best_windows, context.reference or "", about, 1, WINDOW_TOKENS, count)
+    (window,), _ = await asyncio.to_thread(best_windows, reference, about, 1, WINDOW_TOKENS, count)
     messages = conversation(
         "figure",
         context.language,
-        evidence=(context.reference or "")[slice(*window)],
+        evidence=reference[slice(*window)],
         question=context.question,
         claim=sentence.claim,
         figure=figure.text,
@@ -93,19 +95,26 @@ async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> 
     return generation.text.strip()
 
 
-def computed(formula: str, figure: Number, texts: Sequence[str]) -> str | None:
-    """Return a calculation with its result; None if it cannot be computed, calculates nothing, or has a number that is in
-    none of the texts."""
+def computed(formula: str, figure: Number, known: str) -> str | None:
+    """Return a calculation with its result; None if it cannot be computed, calculates nothing, or has numbers that are not
+    in what is known. Small whole numbers may stand in it, such as the 3 of an average."""
     try:
         value = evaluate(formula).number
     except ToolError:
         return None
-    if len(find_numbers(formula)) < 2 or foreign_numbers(formula, texts, USUAL_CONSTANTS):
+    numbers = [abs(number.value) for number in calculated_numbers(formula)]
+    given = known_numbers(known)
+    if len(numbers) < 2 or not set(numbers) & given or set(numbers) - given - USUAL_CONSTANTS - _SMALL:
         return None
-    if gives(value, figure):
-        return f"{formula} = {figure.text}"
-    return (
-        f"{formula} = {show(value * 100)}%"
-        if figure.is_percent and "100" not in formula
-        else f"{formula} = {show(value)}"
-    )
+    return f"{formula} = {_shown(value, figure, formula)}"
+
+
+def _shown(value: Fraction, figure: Number, formula: str) -> str:
+    """Write the result as the figure is written, if it is the same but for the sign."""
+    times_100 = _TIMES_100.search(formula)
+    share = figure.is_percent and (times_100 is not None or "/" in formula)
+    if gives(value, figure) and share is figure.is_percent:
+        return f"-{figure.text}" if value < 0 <= figure.value else figure.text
+    if share:
+        return f"{show(value if times_100 else value * 100)}%"
+    return show(value)

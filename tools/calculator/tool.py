@@ -24,7 +24,7 @@ from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
-from haluagent.tools.calculator.figures import figures, work_out
+from haluagent.tools.calculator.figures import YEAR, figures, work_out
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 STATED_CONFIDENCE = 0.97
@@ -35,7 +35,6 @@ _QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _HOW_MANY = re.compile(r"多少|几(?![何乎])|\bwhat\b|how (?:many|much|long|far|old|tall|fast)", re.IGNORECASE)
-_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _FIGURE = re.compile(
     r"半径|直径|边长|棱长|周长|面积|体积|容积|圆|正方|立方|"
     r"\b(?:radius|diameter|circle|circumference|perimeter|area|volume|squared?|cube|sphere)\b",
@@ -68,7 +67,7 @@ def _plain_numbers(text: str) -> list[Number]:
     return [
         number
         for number in find_numbers(text)
-        if not any(a <= number.span[0] < b for a, b in taken) and not _YEAR.fullmatch(number.text)
+        if not any(a <= number.span[0] < b for a, b in taken) and not YEAR.fullmatch(number.text)
     ]
 
 

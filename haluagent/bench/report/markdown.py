@@ -27,7 +27,7 @@ def markdown(report: BenchReport) -> str:
     from measured ones."""
     about = report.about
     parts = [
-        f"Model `{about.model}`, strategy `{about.strategy}`, haluagent {about.version}.",
+        f"Model `{about.model}`, strategy `{about.strategy}`, autonomy `{about.autonomy}`, haluagent {about.version}.",
         "## Quality\n\n" + table(*quality(report)),
         "\n".join(f"- {note}" for note in NOTES),
         *([by_source(report)] if report.sources else []),

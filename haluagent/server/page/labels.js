@@ -35,7 +35,7 @@ export function forgetLabels() {
   }
 }
 
-const same = (claim) => (one) => one.claim === claim.claim && one.text === claim.text;
+const same = (claim) => (one) => ["question", "claim", "text"].every((name) => one[name] === claim[name]);
 
 /** The question is kept where the response is one sentence: one of several is not judged as an answer to it. */
 function claimOf({ texts, sentences, detection }, { sentence }) {

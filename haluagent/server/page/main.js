@@ -135,5 +135,5 @@ document.addEventListener("keydown", (event) => {
 
 form.prepare((key, values) => say(key, values));
 view.prepare(() => say("error_quota"));
-recent.prepare(({ detection, reference }) => open(Check.of(detection, reference)));
+recent.prepare(({ detection, reference }) => open(Check.of(detection, reference)), view.redraw);
 words();

@@ -5,8 +5,8 @@ import { tag } from "./card.js";
 import { forgetLabels, labelled } from "./labels.js";
 import { current, t } from "./texts.js";
 
-/** `open({detection, reference})` shows a check again. */
-export function prepare(open) {
+/** `open({detection, reference})` shows a check again; `cleared()` is called when all was deleted. */
+export function prepare(open, cleared) {
   byId("recent-button").addEventListener("click", () => {
     list(open);
     byId("recent").showModal();
@@ -14,6 +14,7 @@ export function prepare(open) {
   byId("recent-clear").addEventListener("click", () => {
     forgetAll();
     forgetLabels();
+    cleared();
     list(open);
   });
 }

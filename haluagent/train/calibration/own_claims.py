@@ -17,10 +17,10 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 def pairs(paths: Iterable[Path]) -> list[LabelledPair]:
     """Return the claims of the files, and of the `.jsonl` files in the directories, as pairs: those of one text stand side
-    by side, so that it is read once. Raises ConfigError if a file cannot be read, or if there are claims and fewer than
-    `FEWEST`, or all of them are right or wrong."""
+    by side, so that it is read once. Of several labels of one claim the last counts. Raises ConfigError if a file cannot be
+    read, or if there are claims and fewer than `FEWEST`, or all of them are right or wrong."""
     files = [file for path in paths for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])]
-    claims = [claim for file in files for claim in read(file)]
+    claims = list({(one.question, one.claim, one.text): one for file in files for one in read(file)}.values())
     counts = Counter(claim.label == "supported" for claim in claims)
     if claims and (len(claims) < FEWEST or len(counts) < 2):
         raise ConfigError(
@@ -35,8 +35,9 @@ def labelled(detection: Detection, entry: MemoryEntry, reference: str, label: Ou
     an answer to it, which a sentence of several is not."""
     answers = sum(one.sentence.index > 0 for one in detection.sentences) == 1
     return TaughtClaim(
-        id=digest(f"{entry.sentence.claim} {reference}").hex()[:16], source="own", language=detection.language,
-        question=detection.question if answers else "", claim=entry.sentence.claim, text=reference, label=label,
+        id=digest(f"{detection.question} {entry.sentence.claim} {label} {reference}").hex()[:16], source="own",
+        language=detection.language, question=detection.question if answers else "", claim=entry.sentence.claim,
+        text=reference, label=label,
     )  # fmt: skip
 
 

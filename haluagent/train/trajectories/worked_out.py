@@ -33,10 +33,10 @@ def _about(row: dict[str, Any], chance: random.Random) -> Iterator[Trajectory]:
         twin = row["claims"][place ^ 1]["claim"]
         wanted = [one for one in figures(claim.claim, claim.text, claim.question) if _sets_apart(one, twin)]
         if one["formula"] and len(wanted) == 1:
-            yield _calculation(claim, one["formula"], wanted[0])
+            yield from _calculation(claim, one["formula"], wanted[0])
         draw = chance.random()
         formula = one["formula"] if draw < OWN else chance.choice(formulas) if draw < OWN + OTHER else ""
-        fact = computed(_share(formula), wanted[0], [claim.question, claim.text]) if formula and wanted else None
+        fact = computed(_share(formula, wanted[0]), wanted[0], _known(claim)) if formula and wanted else None
         yield trajectory(claim, chance, fact=fact or "")
 
 
@@ -45,22 +45,23 @@ def _sets_apart(figure: Number, twin: str) -> bool:
     return figure.value not in {number.value for number in find_numbers(twin)}
 
 
-def _share(formula: str) -> str:
-    """Return a percentage as a share, as the figure is compared with both."""
-    return formula.removesuffix("*100").removesuffix(" * 100").strip()
+def _known(claim: TaughtClaim) -> str:
+    return f"{claim.text} {claim.question}"
 
 
-def _calculation(claim: TaughtClaim, formula: str, figure: Number) -> Trajectory:
+def _share(formula: str, figure: Number) -> str:
+    """Return the calculation of a percentage as that of a share: the figure is compared with both."""
+    return formula.removesuffix("*100").removesuffix(" * 100").strip() if figure.is_percent else formula
+
+
+def _calculation(claim: TaughtClaim, formula: str, figure: Number) -> Iterator[Trajectory]:
+    """Yield the calculation to write, if the calculator would take it."""
+    written = _share(formula, figure)
+    if not computed(written, figure, _known(claim)):
+        return
     made = trajectory(claim, random.Random(0))
     messages = conversation(
-        "figure",
-        claim.language,
-        evidence=made.reference,
-        question=claim.question,
-        claim=claim.claim,
-        figure=figure.text,
-    )
-    written = ModelCall(
-        prompt="figure", messages=tuple(RecordedMessage(**message) for message in messages), reply=_share(formula)
-    )
-    return made.model_copy(update={"id": f"{claim.id}:figure", "kind": "math", "calls": (written,)})
+        "figure", claim.language, evidence=made.reference, question=claim.question, claim=claim.claim, figure=figure.text
+    )  # fmt: skip
+    call = ModelCall(prompt="figure", messages=tuple(RecordedMessage(**message) for message in messages), reply=written)
+    yield made.model_copy(update={"id": f"{claim.id}:figure", "kind": "math", "calls": (call,)})
