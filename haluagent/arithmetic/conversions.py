@@ -177,6 +177,20 @@ def find_conversions(text: str) -> list[Conversion]:
     return found
 
 
+def converted_from(said: str, known: str) -> list[tuple[Span, str]]:
+    """Return the quantities of a text that another text has in another unit: their places, and what they are converted from
+    (`42.195 km = 26.2 miles`)."""
+    given = [_quantity(match) for match in _QUANTITY.finditer(known)]
+    found = []
+    for other in map(_quantity, _QUANTITY.finditer(said)):
+        for one in given:
+            same = one.unit.dimension == other.unit.dimension and one.unit != other.unit
+            if same and _compare(one, other, about=False, loose=True):
+                found.append((other.span, f"{one.text.strip()} = {other.text.strip()}"))
+                break
+    return found
+
+
 def _quantity(match: re.Match[str]) -> _Quantity:
     if match["scale"]:
         name = {"摄氏": "摄氏度", "华氏": "华氏度"}[match["scale"]]

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from haluagent.arithmetic.conversions import converted_from
 from haluagent.arithmetic.derivations import derivation
 from haluagent.judging.agreement import agreement, counted
 from haluagent.judging.instructions import speaks_to_reader
@@ -113,10 +114,15 @@ def without_number(wording: Wording, calibration: Calibration) -> float:
 
 
 def numbers_of(claim: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the numbers of a claim that a text neither has nor gives by one calculation, and the calculations that give the
-    others."""
+    """Return the numbers of a claim that a text neither has nor gives by one calculation or conversion, and the lines that give
+    the others."""
     absent, known = missing_numbers(claim, text), find_numbers(text)
-    ways = {one.text: derivation(one, known) for one in find_numbers(claim) if one.text in absent}
+    converted = converted_from(claim, text) if absent else []
+    ways: dict[str, str | None] = {}
+    for one in find_numbers(claim):
+        if one.text in absent:
+            lines = (line for (start, end), line in converted if start <= one.span[0] < end)
+            ways[one.text] = next(lines, None) or derivation(one, known)
     return tuple(one for one in absent if not ways.get(one)), tuple(way for way in ways.values() if way)
 
 

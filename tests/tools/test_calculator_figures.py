@@ -100,6 +100,14 @@ def test_what_cannot_be_computed_or_comes_from_nowhere_is_no_fact(scripted: Any,
     assert found.observation == "no calculation with the reference's numbers was found for 37"
 
 
+def test_a_quantity_in_another_unit_is_converted_without_asking() -> None:
+    reference = "The race is 42.195 km long. The pool has 28 °C and holds 500 litres."
+    assert call("The runners cover 26.2 miles.", reference=reference).facts == ("42.195 km = 26.2 miles",)
+    assert call("The water has 82 °F.", reference=reference).facts == ("28 °C = 82 °F",)
+    chinese = call("比赛全程约26.2英里。", reference="比赛全程42.195公里，共有300人参加。", language="zh")
+    assert chinese.facts == ("42.195公里 = 26.2英里",)
+
+
 def test_each_figure_has_a_calculation_of_its_own(scripted: Any) -> None:
     found = call("Sales grew by 20%, and 37 machines run.", "(4.8-4.0)/4.0", model=scripted(["46-9"]))
     assert found.facts == ("(4.8-4.0)/4.0 = 20%", "46-9 = 37")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from haluagent.arithmetic.conversions import find_conversions
+from haluagent.arithmetic.conversions import converted_from, find_conversions
 from haluagent.arithmetic.derivations import gives
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.expressions import evaluate
@@ -64,14 +64,17 @@ def _numbers(text: str) -> list[Number]:
 
 
 async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Number], formula: str = "") -> ToolResult:
-    """Return calculations with the reference's numbers for the figures that are wanted, as facts without a label: the
-    `formula` for the first of them, if it is given, and those that the model writes."""
+    """Return conversions of the reference's quantities and calculations with its numbers for the figures that are wanted, as
+    facts without a label. A calculation is the `formula`, if it is given, for the first figure, or the model writes it."""
     facts: list[str] = []
     known = f"{context.reference} {context.question}"
+    converted = converted_from(sentence.text, known)
     for figure in wanted:
-        written = formula or await _written(context, sentence, figure)
-        formula = ""
-        fact = await asyncio.to_thread(computed, written, figure, known)
+        lines = (line for (start, end), line in converted if start <= figure.span[0] < end)
+        if not (fact := next(lines, None)):
+            written = formula or await _written(context, sentence, figure)
+            formula = ""
+            fact = await asyncio.to_thread(computed, written, figure, known)
         if fact and fact not in facts:
             facts.append(fact)
     missing = message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted))
