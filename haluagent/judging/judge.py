@@ -23,7 +23,7 @@ from haluagent.judging.probabilities import (
     log_odds,
     of_outcomes,
 )
-from haluagent.models.calibration import MatchCurve, Wording, calibration_of, fine_tuned_tools_of
+from haluagent.models.calibration import Calibration, MatchCurve, Wording, calibration_of, fine_tuned_tools_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Message, Model, ToolContext
 from haluagent.text.numbers import find_numbers
@@ -36,6 +36,7 @@ OUTCOMES = ("A", "B", "C")  # the text says so, says something else, does not sa
 WINDOW_TOKENS = 1000
 ANSWER_TOKENS = 30
 THREE_WAY: tuple[Wording, ...] = ("answer", "statement")  # wordings that ask what a text says of a claim
+NUMBER_ELSEWHERE = 0.49  # the most that a sentence is supported by a text that lacks one of its numbers
 NUMBER_MISSING = 0.25  # the most that a sentence is supported by results that lack one of its numbers
 
 
@@ -90,8 +91,8 @@ async def weigh(
     context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
 ) -> Reading:
     """Correct the judgement of a window by the answer that the model gives from it anew. A number of the sentence that
-    `known`, the text that is compared with, neither has nor gives is named, and counts against the sentence beside the
-    results of tools, which are records. Elsewhere it is left to the model: numbers are written in many ways."""
+    `known`, the text that is compared with, neither has nor gives keeps it from being supported. It does not contradict:
+    numbers are written in many ways. Only beside the results of tools, which are records, it counts against the sentence."""
     supported, anew, agrees = judged.supported, "", None
     if wording == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
@@ -99,9 +100,17 @@ async def weigh(
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
-    if missing and wording == "results" and not judged.silent:
-        supported = min(supported, NUMBER_MISSING if judged.calibrated else 1 - UNCALIBRATED)
+    if missing and not judged.silent:
+        votes = wording == "results" and not judged.calibrated
+        supported = min(
+            supported, 1 - UNCALIBRATED if votes else without_number(wording, calibration_of(context.model))
+        )
     return Reading(judged, supported, anew, agrees, missing, derived)
+
+
+def without_number(wording: Wording, calibration: Calibration) -> float:
+    """Return the most that a sentence is supported by a text that lacks one of its numbers."""
+    return NUMBER_MISSING if wording == "results" else min(calibration.thresholds.supported, NUMBER_ELSEWHERE)
 
 
 def numbers_of(claim: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -214,17 +214,16 @@ def test_of_a_long_reference_the_best_windows_are_read(scripted: Any, make_conte
         ("zh", "这座桥由王工于1905年建成。", "这座桥于1915年建成。", "；其中没有 1915"),
     ],
 )
-def test_a_number_that_is_not_in_the_reference_is_named(
+def test_a_number_that_is_not_in_the_reference_keeps_a_sentence_from_support(
     scripted: Any, make_context: Any, language: Language, reference: str, response: str, note: str
 ) -> None:
     question = "When was it built?" if language == "en" else "何时建成？"
-    for belief, label in ((0.99, "supported"), (0.01, "contradicted")):
-        model = scripted(choose=believes(belief))
-        context = make_context(question, response, language=language, reference=reference, model=model)
-        result = call(context)
-        assert result.label == label and result.observation.endswith(note)
-        known = make_context(f"{question} 1915?", response, language=language, reference=reference, model=model)
-        assert not call(known).observation.endswith(note)
+    model = scripted(choose=believes(0.99))
+    context = make_context(question, response, language=language, reference=reference, model=model)
+    result = call(context)
+    assert (result.label, result.evidence) == (None, ()) and result.observation.endswith(note)
+    known = make_context(f"{question} 1915?", response, language=language, reference=reference, model=model)
+    assert call(known).label == "supported"
 
 
 TOWERS = "The old tower is 25 metres high, the new one 27 metres."
@@ -245,6 +244,7 @@ def test_a_right_sum_over_the_numbers_of_the_reference_is_read_with_it(
     result = call(make_context("How high are the towers?", f"Yes. {claim}", reference=TOWERS, model=model), index=2)
     texts = {re.findall(r"<reference>\n(.*?)\n</reference>", prompt(messages), re.S)[0] for messages in model.seen}
     assert texts == {TOWERS + read_too}
+    assert (result.label == "supported") == bool(read_too)
     assert all(one.span is None or one.span[1] <= len(TOWERS) for one in result.evidence)
 
 

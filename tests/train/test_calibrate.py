@@ -218,7 +218,7 @@ def test_decisions_are_those_of_the_tools() -> None:
     ]  # fmt: skip
     lines = [line for line in report(rows).splitlines() if "| match now |" in line]
     assert lines == [
-        "| answer | en | match now | 2 | 100 % | 0 % | 2 | 0 % | 50 % |",
+        "| answer | en | match now | 2 | 50 % | 0 % | 2 | 0 % | 50 % |",
         "| consistency | en | match now | 0 | 0 % | 0 % | 2 | 0 % | 50 % |",
         "| search | en | match now | 1 | 0 % | 100 % | 0 | 0 % | 0 % |",
     ]

@@ -98,12 +98,12 @@ def test_several_passages_are_merged_and_all_that_support_are_cited(scripted: An
         "Some say the tower is 60 metres high.",
         "At 52 metres, the tower is high.",
     ]
-    model = scripted(choose=thinks(lambda evidence, claim: "52" in claim and "52" in evidence))
+    model = scripted(choose=thinks(lambda evidence, claim: "52" in evidence or "60" in claim and "60" in evidence))
     stated = ["The tower has 52 metres of height.", "It is a tower of 99 metres."]
     report = check(model, stated[0], passages, claims=stated)
     assert labels(report) == ["Entailment", "Contradiction"]
     assert [citation.passage for citation in report.claims[0].citations] == [0, 3]
-    assert [citation.passage for citation in report.claims[1].citations] == [0, 2, 3]
+    assert [citation.passage for citation in report.claims[1].citations] == [2], "the others have no such number"
 
 
 @pytest.mark.parametrize(

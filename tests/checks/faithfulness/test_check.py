@@ -87,8 +87,8 @@ def test_what_the_documents_say_word_for_word_needs_no_model(ask: Any) -> None:
     assert text_of(["Something else.", DOCUMENT["en"]])[slice(*found.evidence[0].span)] == BUILT["en"].rstrip(".")
 
 
-def test_a_number_that_is_not_there_is_named(ask: Any) -> None:
-    found, _ = ask("How high is Harlow Tower?", "It is 64 metres high.", DOCUMENT["en"], belief=0.01)
+def test_a_number_that_is_not_there_counts_against_the_answer(ask: Any) -> None:
+    found, _ = ask("How high is Harlow Tower?", "It is 64 metres high.", DOCUMENT["en"], belief=0.99)
     assert found.verdict == "FAIL" and found.score > 0.5 and "64 is not in the documents" in found.reasoning
 
 
@@ -283,7 +283,8 @@ def test_an_answer_that_claims_nothing_has_no_verdict(ask: Any, mode: str, answe
 
 def test_a_question_in_the_form_of_a_statement_may_be_affirmed(ask: Any) -> None:
     said = "Harlow Tower was built in 1200."
-    assert ask(said, said, DOCUMENT["en"], belief=0.01)[0].verdict == "FAIL"
+    for belief in (0.01, 0.99):  # the second time for its number, which only the question has
+        assert ask(said, said, DOCUMENT["en"], belief=belief)[0].verdict == "FAIL"
 
 
 @pytest.mark.parametrize("mode", MODES)
