@@ -6,6 +6,7 @@ Long texts are cut into windows; any window may support a sentence, and where no
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ from haluagent.text.windows import clip
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
+DIGIT = re.compile(r"[1-9]")  # in words a number is often one of the text's written another way: half an hour
 OPTIONS = ("A", "B")
 OUTCOMES = ("A", "B", "C")  # the text says so, says something else, does not say
 WINDOW_TOKENS = 1000
@@ -90,8 +92,8 @@ def wording_of(context: ToolContext) -> Wording:
 async def weigh(
     context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
 ) -> Reading:
-    """Correct the judgement of a window by the answer that the model gives from it anew. A number of the sentence that
-    `known`, the text that is compared with, neither has nor gives keeps it from being supported. It does not contradict:
+    """Correct the judgement of a window by the answer that the model gives from it anew. A number in digits that `known`, the
+    text that is compared with, neither has nor gives keeps the sentence from being supported. It does not contradict:
     numbers are written in many ways. Only beside the results of tools, which are records, it counts against the sentence."""
     supported, anew, agrees = judged.supported, "", None
     if wording == "answer" and judged.calibrated and not judged.silent:
@@ -100,7 +102,7 @@ async def weigh(
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
     missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
-    if missing and not judged.silent:
+    if any(DIGIT.search(number) for number in missing) and not judged.silent:
         votes = wording == "results" and not judged.calibrated
         supported = min(
             supported, 1 - UNCALIBRATED if votes else without_number(wording, calibration_of(context.model))
