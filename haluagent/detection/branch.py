@@ -153,7 +153,8 @@ class _Branch:
         """Return the call where only one tool is offered, it can be called in one way only, and it has not failed."""
         if len(self.offered) != 1 or self.failed[self.offered[0].name]:
             return None
-        return self.state.registry.obvious(self.offered[0], self.state.context(self.model), self.sentence)
+        context = self.state.context(self.model, self.sentence.index)
+        return self.state.registry.obvious(self.offered[0], context, self.sentence)
 
     def allowed(self, turn: turn_format.ModelTurn) -> turn_format.ModelTurn:
         """Return the turn where it calls an offered tool about this sentence. A grammar ensures that; an endpoint without

@@ -156,11 +156,12 @@ def test_the_calculation_is_read_again_where_only_the_comparison_is_repeated(scr
     assert detection.sentences[0].label == again[0].detection.sentences[0].label == "supported"
 
 
-def test_facts_stay_with_their_sentence(scripted: Any) -> None:
+def test_facts_stay_with_their_sentence_and_are_read_beside_the_reference_at_once(scripted: Any) -> None:
     def say(messages: Any) -> str:
         if "Check " not in prompt(messages):
             return "46-9"
-        return f'ACTION: match(sentence={scripted.checked(messages)}, context="reference")'
+        assert scripted.checked(messages) == "S2", "what was worked out is compared without another choice"
+        return 'ACTION: match(sentence=S2, context="reference")'
 
     model = scripted(say, choose=believes("said"))
     with HaluAgent(model, search="none", sandbox="none") as agent:
