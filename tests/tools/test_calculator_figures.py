@@ -142,6 +142,14 @@ def test_the_comparison_with_the_reference_reads_the_calculation(
     assert f"{reference}\n{fact}" in judged
 
 
+@pytest.mark.parametrize(("formula", "label"), [("46-9", "supported"), ("46+9", "unverified")])
+def test_a_figure_that_the_calculation_does_not_give_is_not_supported(scripted: Any, formula: str, label: str) -> None:
+    """Not even by a model that believes it, or because other numbers of the reference give it."""
+    with HaluAgent(scripted([formula], choose=believes("said")), search="none", sandbox="none") as agent:
+        (entry,) = agent.detect("", "The mill has 37 machines running.", REPORT).sentences
+    assert entry.label == label
+
+
 def test_a_calculation_alone_supports_nothing(scripted: Any) -> None:
     with HaluAgent(scripted(["46-9"], choose=believes("silent")), search="none", sandbox="none") as agent:
         (entry,) = agent.detect("", "The mill has 37 cats.", REPORT).sentences
