@@ -6,6 +6,7 @@ equality at the beginning of a sentence is wrong: elsewhere a share, a count, a 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -189,6 +190,11 @@ def converted_from(said: str, known: str) -> list[tuple[Span, str]]:
                 found.append((other.span, f"{one.text.strip()} = {other.text.strip()}"))
                 break
     return found
+
+
+def line_at(converted: Sequence[tuple[Span, str]], place: int) -> str | None:
+    """Return what the quantity at a place is converted from (`converted_from`); None if there is none."""
+    return next((line for (start, end), line in converted if start <= place < end), None)
 
 
 def _quantity(match: re.Match[str]) -> _Quantity:

@@ -214,7 +214,7 @@ class Session:
             with path.open("a", encoding="utf-8") as file:
                 file.writelines(["\n"] * begun + lines)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot write {argument}: {getattr(error, 'strerror', None) or error}") from error
+            raise _unwritable(argument, error) from error
         self.labelled.clear()
         yield _note(f"{len(lines)} appended to {path}; with 50 or more: haluagent calibrate --claims {path}")
 
@@ -230,7 +230,7 @@ class Session:
         try:
             write_atomically(path, detection.model_dump_json(indent=2) + "\n")
         except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot write {name}: {getattr(error, 'strerror', None) or error}") from error
+            raise _unwritable(name, error) from error
         yield _note(f"saved to {path}")
 
     def _help(self, argument: str) -> Iterator[Line]:
@@ -264,6 +264,10 @@ def write_atomically(path: Path, text: str) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _unwritable(name: str, error: Exception) -> ConfigError:
+    return ConfigError(f"cannot write {name}: {getattr(error, 'strerror', None) or error}")
 
 
 def _note(text: str) -> Line:

@@ -23,9 +23,7 @@ async def recheck(run: Run, detection: Detection, index: int) -> Detection:
     for entry in detection.sentences:
         if entry.sentence.index != index:
             run.state.memory.record(entry)
-    run.state.facts[index] = tuple(
-        fact for step in detection.steps if step.sentence == index and step.result for fact in step.result.facts
-    )
+    run.state.before = detection.steps
     await run.one(old.sentence)
     if run.error is not None:  # nothing new was learned: what was known stays
         run.state.record(old)

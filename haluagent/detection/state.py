@@ -60,8 +60,8 @@ class DetectionState:
     """The data that the stages of one detection share.
 
     `read` are the spans of the reference that were looked at, `stops` the limits that ended the branch of a sentence,
-    `parts` what tools found about parts of a sentence, by its index, `facts` the lines that they leave to the next tool, and
-    `unsaid` the probability that the reference does not say a sentence, where a tool found that.
+    `parts` what tools found about parts of a sentence, by its index, and `unsaid` the probability that the reference does
+    not say a sentence, where a tool found that. `before` are the steps of the detection that this one goes on from.
     """
 
     task: DetectionTask
@@ -76,8 +76,8 @@ class DetectionState:
     read: list[Span] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     parts: dict[int, tuple[CheckedPart, ...]] = field(default_factory=dict)
-    facts: dict[int, tuple[str, ...]] = field(default_factory=dict)
     unsaid: dict[int, float] = field(default_factory=dict)
+    before: tuple[Step, ...] = ()
 
     def context(self, model: Meter, sentence: int | None = None) -> ToolContext:
         """Return the context of a tool, as things stand now, with the facts about the sentence of that index."""
@@ -89,9 +89,13 @@ class DetectionState:
             model=model,
             reference=self.task.reference,
             memory=self.memory.entries(),
-            facts=() if sentence is None else self.facts.get(sentence, ()),
+            facts=() if sentence is None else self._facts(sentence),
             **vars(self.services),
         )
+
+    def _facts(self, sentence: int) -> tuple[str, ...]:
+        steps = (step for step in (*self.before, *self.steps) if step.sentence == sentence)
+        return tuple(fact for step in steps if step.result for fact in step.result.facts)
 
     async def segment(self, sentences: tuple[Sentence, ...]) -> None:
         """Go on with these sentences of the response."""

@@ -93,10 +93,8 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
         await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
         result = await state.registry.call(turn.call, context)
         state.read.extend(result.read)
-        if sentence is not None:
-            state.facts[sentence] = (*state.facts.get(sentence, ()), *result.facts)
-            if result.reason_code:
-                state.unsaid[sentence] = result.confidence
+        if result.reason_code and sentence is not None:
+            state.unsaid[sentence] = result.confidence
         if isinstance(result, Segmentation):
             await state.segment(result.sentences)
             result = ToolResult(observation=result.observation)

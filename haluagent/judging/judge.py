@@ -7,10 +7,10 @@ Long texts are cut into windows; any window may support a sentence, and where no
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from haluagent.arithmetic.conversions import converted_from
+from haluagent.arithmetic.conversions import converted_from, line_at
 from haluagent.arithmetic.derivations import derivation
 from haluagent.judging.agreement import agreement, counted
 from haluagent.judging.instructions import speaks_to_reader
@@ -32,7 +32,7 @@ from haluagent.text.windows import clip
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
-DIGIT = re.compile(r"[1-9]")  # in words a number is often one of the text's written another way: half an hour
+_DIGIT = re.compile(r"[1-9]")
 OPTIONS = ("A", "B")
 OUTCOMES = ("A", "B", "C")  # the text says so, says something else, does not say
 WINDOW_TOKENS = 1000
@@ -104,12 +104,17 @@ async def weigh(
     missing, derived = await asyncio.to_thread(
         numbers_of, sentence.claim, f"{known} {context.question}", guess=not context.facts
     )
-    if any(DIGIT.search(number) for number in missing) and not judged.silent:
+    if in_digits(missing) and not judged.silent:
         votes = wording == "results" and not judged.calibrated
         supported = min(
             supported, 1 - UNCALIBRATED if votes else without_number(wording, calibration_of(context.model))
         )
     return Reading(judged, supported, anew, agrees, missing, derived)
+
+
+def in_digits(numbers: Iterable[str]) -> bool:
+    """Return whether one of the numbers is written in digits: in words it is often one of the text's, written another way."""
+    return any(_DIGIT.search(number) for number in numbers)
 
 
 def without_number(wording: Wording, calibration: Calibration) -> float:
@@ -125,8 +130,7 @@ def numbers_of(claim: str, text: str, guess: bool = True) -> tuple[tuple[str, ..
     ways: dict[str, str | None] = {}
     for one in find_numbers(claim):
         if one.text in absent:
-            lines = (line for (start, end), line in converted if start <= one.span[0] < end)
-            ways[one.text] = next(lines, None) or (derivation(one, known) if guess else None)
+            ways[one.text] = line_at(converted, one.span[0]) or (derivation(one, known) if guess else None)
     return tuple(one for one in absent if not ways.get(one)), tuple(way for way in ways.values() if way)
 
 

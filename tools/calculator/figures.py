@@ -8,8 +8,9 @@ import asyncio
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
-from haluagent.arithmetic.conversions import converted_from, find_conversions
+from haluagent.arithmetic.conversions import converted_from, find_conversions, line_at
 from haluagent.arithmetic.derivations import gives
 from haluagent.arithmetic.equations import find_equations
 from haluagent.arithmetic.expressions import evaluate
@@ -24,12 +25,12 @@ from haluagent.text.dates import find_days
 from haluagent.text.messages import message
 from haluagent.text.numbers import Number, find_numbers, show
 from haluagent.tools.calculator.answer_check import FORMULA
-from haluagent.types import Sentence, ToolResult
+from haluagent.types import Sentence, Span, ToolResult
 
 MOST = 3  # figures of a sentence that are worked out
 LARGEST_COUNT = 12  # a count up to this is seen, not calculated
 HALF = Fraction(1, 2)
-YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _TIMES_100 = re.compile(r"\*\s*100(?![\d.])|(?<![\d.])100\s*\*")
 _SMALL = frozenset(map(Fraction, range(1, 13)))
 
@@ -37,13 +38,13 @@ _SMALL = frozenset(map(Fraction, range(1, 13)))
 def figures(said: str, reference: str | None, question: str) -> list[Number]:
     """Return the figures of a sentence that the reference and the question do not have, if these have two others to work
     them out from. Empty without a reference, and for a sentence that shows a calculation or a conversion of its own."""
-    if reference is None or find_equations(said) or find_conversions(said):
+    own = [number for number in _numbers(said) if _is_figure(number)] if reference is not None else []
+    if not own or find_equations(said) or find_conversions(said):
         return []
     known = f"{reference} {question}"
     absent = set(missing_numbers(said, known))
-    if not absent or len(_numbers(known)) < 2:
-        return []
-    return [number for number in _numbers(said) if number.text in absent and _is_figure(number)][:MOST]
+    found = [number for number in own if number.text in absent]
+    return found[:MOST] if found and len(_numbers(known)) > 1 else []
 
 
 def _is_figure(number: Number) -> bool:
@@ -53,13 +54,19 @@ def _is_figure(number: Number) -> bool:
     return number.value != HALF and (number.value.denominator > 1 or abs(number.value) > LARGEST_COUNT)
 
 
+@lru_cache(maxsize=256)  # the reference is read again for each sentence
 def _numbers(text: str) -> list[Number]:
     """Return the numbers of a text that are no years, and belong to no date and no time of day."""
     taken = [*(day.span for day in find_days(text)), *(clock.span for clock in find_clocks(text))]
+    return numbers_outside(text, taken)
+
+
+def numbers_outside(text: str, taken: Sequence[Span]) -> list[Number]:
+    """Return the numbers of a text that are no years and begin in none of the spans."""
     return [
-        one
-        for one in find_numbers(text)
-        if not YEAR.fullmatch(one.text) and not any(start <= one.span[0] < end for start, end in taken)
+        number
+        for number in find_numbers(text)
+        if not any(start <= number.span[0] < end for start, end in taken) and not _YEAR.fullmatch(number.text)
     ]
 
 
@@ -68,10 +75,9 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
     facts without a label. A calculation is the `formula`, if it is given, for the first figure, or the model writes it."""
     facts: list[str] = []
     known = f"{context.reference} {context.question}"
-    converted = converted_from(sentence.text, known)
+    converted = await asyncio.to_thread(converted_from, sentence.text, known)
     for figure in wanted:
-        lines = (line for (start, end), line in converted if start <= figure.span[0] < end)
-        if not (fact := next(lines, None)):
+        if not (fact := line_at(converted, figure.span[0])):
             written = formula or await _written(context, sentence, figure)
             formula = ""
             fact = await asyncio.to_thread(computed, written, figure, known)

@@ -24,7 +24,7 @@ from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
-from haluagent.tools.calculator.figures import YEAR, figures, work_out
+from haluagent.tools.calculator.figures import figures, numbers_outside, work_out
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 STATED_CONFIDENCE = 0.97
@@ -64,11 +64,7 @@ def _plain_numbers(text: str) -> list[Number]:
     """Return the numbers of a text that belong to no date and count no days."""
     dates = [date.span for date in find_dates(text)]
     taken = dates + [duration.span for duration in find_durations(text)] if dates else []
-    return [
-        number
-        for number in find_numbers(text)
-        if not any(a <= number.span[0] < b for a, b in taken) and not YEAR.fullmatch(number.text)
-    ]
+    return numbers_outside(text, taken)
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:

@@ -1,18 +1,12 @@
 // Recent checks, kept in this browser only.
+import { drop, keepAll, kept, newId } from "./store.js";
 import { LABEL_NAMES } from "./texts.js";
 
 const KEY = "haluagent.recent";
 const KEPT = 20;
 
 /** The newest first: {id, when, detection, reference}. What cannot be read counts as nothing. */
-export function recent() {
-  try {
-    const items = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(items) ? items.filter(whole) : [];
-  } catch {
-    return [];
-  }
-}
+export const recent = () => kept(KEY).filter(whole);
 
 /** Whether all is there that the page shows: another version may have kept it, or a hand changed it. */
 function whole(item) {
@@ -25,29 +19,14 @@ function whole(item) {
 
 /** Keeps a report; the oldest give way where there is no room. False where it does not fit at all. */
 export function keep(detection, reference) {
-  const item = { id: crypto.getRandomValues(new Uint32Array(2)).join("-"), when: Date.now(), detection, reference };
+  const item = { id: newId(), when: Date.now(), detection, reference };
   const items = [item, ...recent()].slice(0, KEPT);
-  while (items.length && !write(items)) items.pop();
+  while (items.length && !keepAll(KEY, items)) items.pop();
   return items.length > 0;
 }
 
 export function forget(id) {
-  write(recent().filter((item) => item.id !== id));
+  keepAll(KEY, recent().filter((item) => item.id !== id));
 }
 
-export function forgetAll() {
-  try {
-    localStorage.removeItem(KEY);
-  } catch {
-    // A browser that lets nothing be kept has nothing to forget.
-  }
-}
-
-function write(items) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(items));
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const forgetAll = () => drop(KEY);

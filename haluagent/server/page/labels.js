@@ -1,17 +1,11 @@
 // Labels that the reader has given, kept in this browser only, in the form that `haluagent calibrate --claims` reads.
+import { drop, keepAll, kept, newId } from "./store.js";
 
 const KEY = "haluagent.labelled";
 export const OUTCOMES = ["supported", "contradicted", "not_in_reference"]; // what a reference says of a sentence
 
 /** The claims, the newest last. What cannot be read counts as nothing. */
-export function labelled() {
-  try {
-    const claims = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(claims) ? claims.filter((claim) => OUTCOMES.includes(claim?.label)) : [];
-  } catch {
-    return [];
-  }
-}
+export const labelled = () => kept(KEY).filter((claim) => OUTCOMES.includes(claim?.label));
 
 /** The label that the reader gave the sentence, or null. */
 export function labelOf(check, unit) {
@@ -24,32 +18,17 @@ export function giveLabel(check, unit, label) {
   const before = labelled();
   const others = before.filter((one) => !same(claim)(one));
   const back = before.some((one) => same(claim)(one) && one.label === label);
-  return write(back ? others : [...others, claim]);
+  return keepAll(KEY, back ? others : [...others, claim]);
 }
 
-export function forgetLabels() {
-  try {
-    localStorage.removeItem(KEY);
-  } catch {
-    // A browser that lets nothing be kept has nothing to forget.
-  }
-}
+export const forgetLabels = () => drop(KEY);
 
 const same = (claim) => (one) => ["question", "claim", "text"].every((name) => one[name] === claim[name]);
 
 /** The question is kept where the response is one sentence: one of several is not judged as an answer to it. */
 function claimOf({ texts, sentences, detection }, { sentence }) {
   return {
-    id: crypto.getRandomValues(new Uint32Array(2)).join("-"), source: "own", language: detection.language,
+    id: newId(), source: "own", language: detection.language,
     question: sentences.length === 1 ? texts.question : "", claim: sentence.standalone || sentence.text, text: texts.reference,
   };
-}
-
-function write(claims) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(claims));
-    return true;
-  } catch {
-    return false;
-  }
 }

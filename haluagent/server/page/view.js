@@ -134,7 +134,7 @@ function panel() {
   const unit = check.units.get(selected);
   const whole = check.units.get(0);
   const steps = (unit ? [selected] : [null, 0]).map((index) => check.stepsOf(index).length);
-  const kept = labelled().length;
+  const kept = check.detection ? labelled().length : 0;
   const right = unit?.entry && check.detection && check.texts.reference ? { label: labelOf(check, unit), choose: (label) => choose(unit, label) } : null;
   const now = JSON.stringify([current(), check.running, steps, unit ?? whole ?? null, kept, right]);
   if (now === drawn) return;

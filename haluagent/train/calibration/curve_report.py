@@ -10,7 +10,7 @@ from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.passages import LANGUAGES
 from haluagent.errors import ConfigError
 from haluagent.judging.comparison import CLEAR
-from haluagent.judging.judge import DIGIT, without_number
+from haluagent.judging.judge import in_digits, without_number
 from haluagent.models.calibration import EMBEDDED, Calibration, Wording
 from haluagent.train.calibration.curves import (
     FittedCurve,
@@ -108,7 +108,7 @@ def _label(row: JudgementRow, curve: FittedCurve, calibration: Calibration) -> s
     probability = curve.probability(row)
     if row["wording"] == "consistency":
         return "contradicted" if probability <= CLEAR else None
-    if any(DIGIT.search(number) for number in row["missing"]):
+    if in_digits(row["missing"]):
         probability = min(probability, without_number(row["wording"], calibration))
     if probability > calibration.thresholds.supported:
         return "supported"
