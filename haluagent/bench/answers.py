@@ -1,4 +1,4 @@
-"""Answers of several sentences beside a document, with a label for each sentence: what the agent makes of every one.
+"""Answers of several sentences with a label for each, or the tools that can check it: what the agent makes of every one.
 
 This is how a chatbot is checked in use: most sentences are right, and one wrong among them is to be found without an
 alarm on the others.
@@ -13,20 +13,27 @@ from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.rows import NamedRow, RowModel, Text, named
 from haluagent.bench.rows import Row
 from haluagent.bench.scoring.sources import Estimate, estimate
+from haluagent.detection.verdict import WAYS_OUT
 from haluagent.errors import ConfigError
 from haluagent.text.language import GAP
-from haluagent.types import Label, Language, MemoryEntry, ReasonCode, Record, Span
+from haluagent.types import Detection, Label, Language, MemoryEntry, ReasonCode, Record, Span
 
 Given = Label | ReasonCode  # the label of a sentence, or why it is unverified
 Gold = Literal["supported", "contradicted", "not_in_reference", "no_claim"]
+NO_VALUE = "–"
 GIVEN: tuple[Given, ...] = ("supported", "contradicted", "not_in_reference", "unverified", "no_claim")
 WRONG: frozenset[Gold] = frozenset({"contradicted", "not_in_reference"})
+_NO_CHECKS = frozenset({"split_text", *WAYS_OUT})
 _WORST: tuple[Given, ...] = ("contradicted", "not_in_reference", "unverified", "supported", "no_claim")
 
 
 class LabelledSentence(RowModel):
+    """A sentence with its label, or with the tools of which one should be called first (none for a sentence that claims
+    nothing), or with both."""
+
     text: Text
-    label: Gold
+    label: Gold | None = None
+    tools: list[Text] | None = None
 
 
 class LabelledAnswer(NamedRow):
@@ -34,7 +41,7 @@ class LabelledAnswer(NamedRow):
     begins with a line break begins a line."""
 
     language: Language
-    document: Text
+    document: str = ""
     question: str
     sentences: list[LabelledSentence]
 
@@ -55,18 +62,21 @@ class LabelledAnswer(NamedRow):
         for sentence, (start, _) in zip(self.sentences, self.spans(), strict=True):
             response = response.ljust(start) + sentence.text
         return Item(
-            id=str(self.name), question=self.question, response=response, reference=self.document, language=self.language,
+            id=str(self.name), question=self.question, response=response, reference=self.document or None, language=self.language,
             wrong=any(sentence.label in WRONG for sentence in self.sentences),
         )  # fmt: skip
 
 
 class JudgedSentence(Record):
-    """What a labelled sentence was taken for, in the answer that it stands in."""
+    """What a labelled sentence was taken for, in the answer that it stands in. `called` is the first tool that was called for it,
+    None if none was."""
 
     answer: str
     language: Language
-    gold: Gold
+    gold: Gold | None
     given: Given
+    tools: tuple[str, ...] | None = None
+    called: str | None = None
 
 
 def load(path: Path) -> list[LabelledAnswer]:
@@ -85,10 +95,26 @@ def found(answers: Mapping[str, LabelledAnswer], judged: Sequence[Row]) -> list[
         answer = answers[row.id]
         entries = row.detection.sentences if row.detection else ()
         for sentence, span in zip(answer.sentences, answer.spans(), strict=True):
-            own = [entry.outcome for entry in entries if _overlap(entry, span)]
-            worst: Given = next((one for one in _WORST if one in own), "unverified")
-            every.append(JudgedSentence(answer=row.id, language=row.language, gold=sentence.label, given=worst))
+            own = [entry for entry in entries if _overlap(entry, span)]
+            outcomes = {entry.outcome for entry in own}
+            worst: Given = next((one for one in _WORST if one in outcomes), "unverified")
+            every.append(
+                JudgedSentence(
+                    answer=row.id, language=row.language, gold=sentence.label, given=worst,
+                    tools=None if sentence.tools is None else tuple(sentence.tools), called=_called(row.detection, own),
+                )
+            )  # fmt: skip
     return every
+
+
+def _called(detection: Detection | None, entries: Sequence[MemoryEntry]) -> str | None:
+    """Return the first tool that was called for the sentences of the entries, or the one that decided them with the whole
+    response; None if no tool looked at them."""
+    indexes = {entry.sentence.index for entry in entries}
+    steps = detection.steps if detection else ()
+    calls = [step.call.name for step in steps if step.sentence in indexes and step.call and not step.rejected]
+    calls += [entry.tool for entry in entries if entry.tool]
+    return next((name for name in calls if name not in _NO_CHECKS), None)
 
 
 def _overlap(entry: MemoryEntry, span: Span) -> bool:
@@ -99,7 +125,7 @@ def _overlap(entry: MemoryEntry, span: Span) -> bool:
 def table(sentences: Sequence[JudgedSentence]) -> str:
     """Return, as Markdown, the counts of what sentences of each gold label were taken for, and the shares that count: right
     sentences supported and contradicted, wrong ones caught and passed, each with its 95 % interval (answers are
-    resampled whole)."""
+    resampled whole). Where sentences name tools, also how often the first call was one of them, and what was called instead."""
     lines = [
         f"| gold | n | {' | '.join(name.replace('_', ' ') for name in GIVEN)} |",
         "|---|---:" + "|---:" * len(GIVEN) + "|",
@@ -114,8 +140,21 @@ def table(sentences: Sequence[JudgedSentence]) -> str:
         for language in (None, *get_args(Language)):
             own = [one for one in sentences if chosen(one) and language in (None, one.language)]
             cells.append(_cell(estimate([counts_as(one) for one in own], [one.answer for one in own])))
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        if any(cell != NO_VALUE for cell in cells):
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    instead = Counter(
+        (" or ".join(one.tools) or "none", one.called or "none")
+        for one in sentences
+        if one.tools is not None and not _well_called(one)
+    )
+    if instead:
+        lines += ["", "| wanted | called | n |", "|---|---|---:|"]
+        lines += [f"| {wanted} | {called} | {count} |" for (wanted, called), count in instead.most_common()]
     return "\n".join(lines)
+
+
+def _well_called(one: JudgedSentence) -> bool:
+    return one.called in one.tools if one.tools else one.called is None
 
 
 _SHARES: tuple[tuple[str, Callable[[JudgedSentence], bool], Callable[[JudgedSentence], bool]], ...] = (
@@ -126,11 +165,13 @@ _SHARES: tuple[tuple[str, Callable[[JudgedSentence], bool], Callable[[JudgedSent
     ("wrong sentences supported", lambda one: one.gold in WRONG, lambda one: one.given == "supported"),
     ("no claims seen as such", lambda one: one.gold == "no_claim", lambda one: one.given == "no_claim"),
     ("no claims with an alarm", lambda one: one.gold == "no_claim", lambda one: one.given in WRONG),
+    ("a right tool called first", lambda one: bool(one.tools), _well_called),
+    ("no claims that no tool was called for", lambda one: one.tools == (), _well_called),
 )  # fmt: skip
 
 
 def _cell(share: Estimate) -> str:
     if share.value is None:
-        return "–"
+        return NO_VALUE
     text = f"{100 * share.value:.1f}"
     return text if share.interval is None else f"{text} [{100 * share.interval[0]:.0f}, {100 * share.interval[1]:.0f}]"

@@ -23,6 +23,9 @@ def answers(
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed answers again.")] = False,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
+    sandbox: options.SandboxOption = "none",
+    search: options.SearchOption = "none",
+    index: options.IndexOption = None,
     autonomy: options.AutonomyOption = AgentOptions.autonomy,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
@@ -33,8 +36,8 @@ def answers(
     """Check labelled answers beside their documents with the agent, and print what it makes of right and of wrong
     sentences. The same command resumes where it stopped."""
     wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none", autonomy=autonomy,
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox,
+        search=search, index=index, autonomy=autonomy,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

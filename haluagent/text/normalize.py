@@ -16,6 +16,14 @@ _SAME = {
     "✖": "×", "，": "，", "：": ":", "￥": "¥", "【": "(", "】": ")", "〔": "(", "〕": ")", "∶": ":",
 }  # fmt: skip
 
+# Traditional numerals, and what they count.
+_SAME |= dict(
+    zip(
+        "萬億兩點約將個張條頭頁塊雙對輛顆籃層間戶組隊題門樣時鐘歲釐噸畝頃錢圓種隻",
+        "万亿两点约将个张条头页块双对辆颗篮层间户组队题门样时钟岁厘吨亩顷钱元种只",
+        strict=True,
+    )
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from haluagent import HaluAgent
 from haluagent.bench import answers
 from haluagent.bench.answers import JudgedSentence
 from haluagent.bench.rows import blank
@@ -18,7 +19,7 @@ from haluagent.errors import ConfigError
 from haluagent.protocols import Message
 from haluagent.text.segment import split
 from haluagent.tools.calculator.figures import figures
-from haluagent.types import Detection, MemoryEntry, Usage
+from haluagent.types import Detection, MemoryEntry, Step, ToolCall, Usage
 
 DATA = Path(__file__).parents[1] / "data"
 ROW: dict[str, Any] = {
@@ -86,6 +87,38 @@ def test_the_table_counts_alarms_and_catches() -> None:
     assert "| wrong sentences caught | 50.0 [" in text and "| no claims seen as such | 100.0" in text
 
 
+def test_the_first_call_is_compared_with_the_tools_that_fit(tmp_path: Path) -> None:
+    row = ROW | {
+        "document": "",
+        "sentences": [
+            {"text": "Here you go:", "tools": []},
+            {"text": "\n- The ferry runs every day.", "tools": ["web_search"]},
+            {"text": "A ticket is 2 + 2 = 5 euros.", "tools": ["calculator", "match"]},
+            {"text": "Dogs travel free.", "tools": ["match"]},
+        ],
+    }
+    (answer,) = answers.load(write(tmp_path / "own.jsonl", row))
+    item = answer.item()
+    assert item.reference is None
+    judged = entries(item.response, ferry="unverified", ticket="contradicted", Dogs="unverified")
+    judged = tuple(one.model_copy(update={"tool": "match"}) if "Dogs" in one.sentence.text else one for one in judged)
+    calls = [(2, "change_tools"), (2, "word_count"), (2, "web_search"), (3, "calculator")]
+    steps = tuple(
+        Step(sentence=sentence, thought="", call=ToolCall(name=name, arguments={}), result=None)
+        for sentence, name in calls
+    )
+    detection = Detection(
+        question=item.question, response=item.response, language="en", hallucination=True, score=0.9, sentences=judged,
+        steps=steps, usage=Usage(),
+    )  # fmt: skip
+    made = blank(item, "answers", "haluagent").model_copy(update={"detection": detection})
+    found = answers.found({"a": answer}, [made])
+    assert [one.called for one in found] == [None, "word_count", "calculator", "match"]
+    text = answers.table(found)
+    assert "| a right tool called first | 66.7" in text and "| no claims that no tool was called for | 100.0" in text
+    assert "| web_search | word_count | 1 |" in text and "right sentences supported" not in text
+
+
 @pytest.mark.parametrize(
     ("name", "rows", "message"),
     [
@@ -126,6 +159,17 @@ def test_the_answers_with_figures_are_no_copies_and_are_not_taught(language: str
         figures(sentence.text, answer.document, answer.question) for answer in known for sentence in answer.sentences
     ]
     assert sum(map(bool, derived)) > 70, "the calculator has something to work out in most"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_tool_that_is_wanted_exists(language: str, scripted: Any) -> None:
+    known = answers.load(DATA / "choices" / f"{language}.jsonl")
+    wanted = [sentence.tools for answer in known for sentence in answer.sentences]
+    with HaluAgent(scripted([]), search="none", sandbox="none") as agent:
+        checks = {tool.name for tool in agent.registry if not tool.system}
+    assert len(wanted) > 150 and all(tools is not None and set(tools) <= checks for tools in wanted)
+    assert {name for tools in wanted for name in tools or ()} == checks
+    assert any(tools == [] for tools in wanted) and sum(bool(answer.document) for answer in known) >= 25
 
 
 def test_the_command_prints_the_table(tmp_path: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
