@@ -11,6 +11,7 @@ USUAL_CONSTANTS = frozenset(
     Fraction(text)
     for text in "0 1 2 7 10 12 24 30 52 60 100 360 365 366 1000 3600 10000 3.14 3.1416 3.14159 1/2".split()
 )
+_SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _DIGITS = re.compile(r"(?<![0-9.])[0-9]{1,30}(?:\.[0-9]{1,30})?(?![0-9])")
 
 
@@ -21,8 +22,8 @@ def foreign_numbers(text: str, sources: Iterable[str], constants: Iterable[Fract
 
 
 def known_numbers(source: str) -> set[Fraction]:
-    """Return the values that a source gives, without their signs."""
-    return _spoken(find_numbers(source)) | set(map(Fraction, _DIGITS.findall(source)))
+    """Return the values that a source gives, without their signs; those of digits also without their scale (4,860万 as 4860)."""
+    return _spoken(find_numbers(source)) | set(map(Fraction, _DIGITS.findall(_SEPARATOR.sub("", source))))
 
 
 def calculated_numbers(text: str) -> list[Number]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from haluagent.text.normalize import TRADITIONAL
 from haluagent.text.places import Taken
 from haluagent.types import Span
 
@@ -29,6 +30,7 @@ _ENGLISH = re.compile(
     re.I,
 )
 _ZONE = re.compile(r"((?:\dT\d\d:\d\d(?::\d\d)?|:\d\d:\d\d)(?:\.\d+)?)([+-]\d\d:\d\d)")  # and not 9:00-20:00
+_SIMPLIFIED = str.maketrans(TRADITIONAL)
 _LATE = ("下午", "傍晚", "晚上", "晚")
 
 
@@ -49,7 +51,8 @@ class Clock:
 def find_clocks(text: str) -> list[Clock]:
     """Return the times of day of `text`, in order."""
     found: list[Clock] = []
-    masked = _ZONE.sub(lambda zone: zone[1] + " " * len(zone[2]), text)
+    masked = text.translate(_SIMPLIFIED)
+    masked = _ZONE.sub(lambda zone: zone[1] + " " * len(zone[2]), masked)
     masked = re.sub(r"(?<=\d)T(?=\d\d:)", " ", masked)  # 2025-03-05T14:30
     for match in _HAN_CLOCK.finditer(masked):
         hour, part, half = int(match["hour"]), match["part"], match["half"]

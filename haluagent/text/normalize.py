@@ -16,14 +16,16 @@ _SAME = {
     "✖": "×", "，": "，", "：": ":", "￥": "¥", "【": "(", "】": ")", "〔": "(", "〕": ")", "∶": ":",
 }  # fmt: skip
 
-# Traditional numerals, and what they count.
-_SAME |= dict(
+TRADITIONAL = dict(
     zip(
         "萬億兩點約將個張條頭頁塊雙對輛顆籃層間戶組隊題門樣時鐘歲釐噸畝頃錢圓種隻",
         "万亿两点约将个张条头页块双对辆颗篮层间户组队题门样时钟岁厘吨亩顷钱元种只",
         strict=True,
     )
 )
+"""Traditional numerals and what they count, as Simplified ones."""
+
+_SAME |= TRADITIONAL
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -1,15 +1,18 @@
 """The adapter that comes with the package, on the real engine."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
 
 from haluagent import HaluAgent
 from haluagent.models import EmbeddedModel
-from haluagent.protocols import Message
+from haluagent.protocols import Message, ToolContext
+from haluagent.text.numbers import find_numbers
 from haluagent.tooling import turn_format
-from haluagent.types import Language
+from haluagent.tools.calculator.figures import work_out
+from haluagent.types import Language, Sentence
 
 ITEMS: list[tuple[Language, str, str, str | None]] = [
     (
@@ -56,7 +59,7 @@ def offered(messages: list[Message]) -> list[str]:
 
 @pytest.mark.engine
 def test_the_default_model_is_taught(engine_model: Any) -> None:
-    assert engine_model.name.endswith("+haluagent-4")
+    assert engine_model.name.endswith("+haluagent-5")
     assert {"calculator", "match", "web_search"} <= engine_model.fine_tuned_tools
 
 
@@ -80,6 +83,27 @@ def test_turns_need_no_grammar_to_be_calls(scripted: Any, empty_search: Any, eng
     base = asyncio.run(turns(engine_model.base_model(), 3))  # they are long
     assert sum(one != other for one, other in zip(taught, base, strict=False)) > 1
     assert sum(map(len, taught[:3])) < sum(map(len, base))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("language", "said", "reference"),
+    [
+        (
+            "en",
+            "The orchard sold 12 tonnes more pears than plums.",
+            "Last year the orchard sold 31 tonnes of pears and 19 of plums.",
+        ),
+        ("zh", "果园卖出的梨比李子多12吨。", "去年果园卖出31吨梨和19吨李子。"),
+    ],
+)
+def test_a_calculation_names_its_numbers(engine_model: Any, language: Language, said: str, reference: str) -> None:
+    """The engine takes the grammar, and the model writes what the calculator can compute."""
+    (figure,) = [number for number in find_numbers(said) if number.text == "12"]
+    sentence = Sentence(index=1, text=said, span=(0, len(said)))
+    context = ToolContext("", said, language, [sentence], engine_model, reference=reference)
+    (line,) = asyncio.run(work_out(context, sentence, [figure])).facts
+    assert re.fullmatch(r"\[.+\]31 - \[.+\]19 = 12\b.*", line)
 
 
 @pytest.mark.engine

@@ -9,6 +9,8 @@ from scripted import believes, prompt
 from haluagent import HaluAgent
 from haluagent.events import Answered
 from haluagent.protocols import ToolContext
+from haluagent.text.numbers import find_numbers
+from haluagent.tools.calculator.calculation import worked_out
 from haluagent.tools.calculator.tool import calculator
 from haluagent.types import Language, Sentence, ToolResult
 
@@ -59,9 +61,12 @@ def test_it_is_offered_for_a_figure_that_the_reference_does_not_have(said: str) 
         "Many machines are idle.",
         "Work began at 18:45.",
         "It took half an hour.",
+        "Call 0800 555 0199 or 07700 900123.",
+        "Your order 4711-2815 runs on release 3.14.15.",
+        "Most of the staff are 18-24 years old.",
     ],
 )
-def test_it_is_not_offered_for_what_is_there_for_small_counts_and_for_dates(said: str) -> None:
+def test_it_is_not_offered_for_what_is_there_small_counts_dates_and_names_in_digits(said: str) -> None:
     assert not offered(said)
 
 
@@ -71,29 +76,129 @@ def test_it_is_not_offered_where_nothing_can_be_worked_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "formula", "fact"),
+    ("said", "formula", "line"),
     [
-        ("Sales grew by 20%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%"),
-        ("Sales grew by 20%.", "(4.8-4.0)/4.0*100", "(4.8-4.0)/4.0*100 = 20%"),
-        ("Sales grew by 25%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%"),
-        ("Sales grew by 25%.", "(4.8-4.0)/4.0*100", "(4.8-4.0)/4.0*100 = 20%"),
-        ("Sales grew by 20%.", "(4.0-4.8)/4.0", "(4.0-4.8)/4.0 = -20%"),
-        ("9.8% of the machines are idle.", "9/46", "9/46 = 19.5652%"),
-        ("About 19.6% of the machines are idle.", "9/46", "9/46 = 19.6%"),
-        ("The share is 37%.", "46-9", "46-9 = 37"),
-        ("On average 18.4 machines stand in each of 3 halls.", "(46+9)/3", "(46+9)/3 = 18.3333"),
-        ("Without the idle ones there are 37 machines.", "46-9", "46-9 = 37"),
-        ("Without the idle ones there are 38 machines.", "46-9", "46-9 = 37"),
-        ("Output shrank by 37 machines.", "9-46", "9-46 = -37"),
+        ("Sales grew by 20%.", "([now]4.8-[before]4.0)/[before]4.0", "20%, as stated (20%)"),
+        ("Sales grew by 20%.", "(4.8-4.0)/4.0", "20%, as stated (20%)"),
+        ("Sales grew by 20%.", "(4.8-4.0)/4.0*100", "20%, as stated (20%)"),
+        ("Sales grew by 25%.", "(4.8-4.0)/4.0", "20%; something else is stated"),
+        ("Sales shrank by 20%.", "(4.0-4.8)/4.0", "-20%, as stated (20%)"),
+        ("9.8% of the machines are idle.", "[idle]9/[all]46", "19.5652%; something else is stated"),
+        ("About 19.6% of the machines are idle.", "9/46", "19.5652%, as stated (19.6%)"),
+        ("The share is 37%.", "46-9", "37; something else is stated"),
+        ("On average 18.4 machines stand in each of 3 halls.", "(46+9)/3", "18.3333; something else is stated"),
+        ("Without the idle ones there are 37 machines.", "[machines]46 - [idle]9", "37, as stated (37)"),
+        ("Without the idle ones there are 38 machines.", "46-9", "37; something else is stated"),
+        ("Sales grew by 0.8 million euros.", "[now]4.8-[before]4.0", "0.8, as stated (0.8 million)"),
+        ("Of 12 machines like these 2.3 would be idle.", "12*[idle]9/[all]46", "2.34783, as stated (2.3)"),
     ],
 )
-def test_a_calculation_is_a_fact_and_no_label(scripted: Any, said: str, formula: str, fact: str) -> None:
+def test_a_calculation_is_a_fact_and_no_label(scripted: Any, said: str, formula: str, line: str) -> None:
     found = call(said, model=scripted([formula]))
-    assert (found.label, found.facts) == (None, (fact,))
-    assert call(said, formula=formula).facts == (fact,), "the agent's own formula is taken as it is"
+    assert (found.label, found.observation) == (None, f"{formula} = {line}")
+    assert found.facts == ((found.observation,) if ", as stated" in line else ())
+    assert call(said, formula=formula).facts == found.facts, "the agent's own formula is taken as it is"
 
 
-@pytest.mark.parametrize("formula", ["38-1", "37*1", "24+12+1", "37", "46-", "", "46/0"])
+TIMETABLE = "The boat leaves at 07:48 and arrives at 10:16. In winter it leaves at 8:30. The crossing costs 46 euros."
+
+
+@pytest.mark.parametrize(
+    ("said", "formula", "line"),
+    [
+        ("The trip takes 148 minutes.", "[arrival]10:16 - [departure]07:48", "148 = 2*60 + 28, as stated (148)"),
+        ("The trip takes 2 hours and 28 minutes.", "10:16 - 07:48", "148 = 2*60 + 28, as stated (28)"),
+        ("The trip takes 2 hours and 18 minutes.", "10:16 - 07:48", "148 = 2*60 + 28; something else is stated"),
+        ("The trip takes 3 hours and 28 minutes.", "10:16 - 07:48", "148 = 2*60 + 28; something else is stated"),
+        ("The trip takes about 2.5 hours.", "10:16 - 07:48", "148 = 2*60 + 28, as stated (2.5)"),
+        ("It leaves 42 minutes later in winter.", "[winter]8:30 - [summer]7:48", "42, as stated (42)"),
+    ],
+)
+def test_times_of_day_count_in_minutes(said: str, formula: str, line: str) -> None:
+    assert call(said, formula, reference=TIMETABLE).observation == f"{formula} = {line}"
+
+
+@pytest.mark.parametrize(
+    ("said", "reference", "formula", "line"),
+    [
+        (
+            "还剩4,350万元。",
+            "营业收入4,860万元，成本510万元。",
+            "[收入]4860 - [成本]510",
+            "4350，与所写的 4,350万 一致",
+        ),
+        ("總共剩下4,350萬元。", "營業收入4,860萬元，成本510萬元。", "4860 - 510", "4350，与所写的 4,350萬 一致"),
+        ("共需1亿元。", "计划开店400家，每家投资25万元。", "[门店]400 * [每家]25", "10000，与所写的 1亿 一致"),
+        ("折后是646元。", "原价760元，打八五折，限购2件。", "[原价]760 * [折扣]85 / 100", "646，与所写的 646 一致"),
+        (
+            "利润率高出2.5个百分点。",
+            "利润30万元，去年20万元，收入均为400万元。",
+            "30/400 - 20/400",
+            "0.025，与所写的 2.5 一致",
+        ),
+        ("大约占三分之一。", "毛毯188元，合计560元。", "[毛毯]188 / [合计]560", "0.335714，与所写的 三分之一 一致"),
+    ],
+)
+def test_chinese_figures_are_compared_in_their_units(said: str, reference: str, formula: str, line: str) -> None:
+    assert call(said, formula, reference=reference, language="zh").facts == (f"{formula} = {line}",)
+
+
+@pytest.mark.parametrize(
+    ("said", "known", "formula", "same"),
+    [
+        ("Of the machines 0.5% are new.", "46 machines, 23 of them new", "[new]23/[all]46", False),
+        ("Some 20% of the parts are bad.", "2 bad ones of 1000", "2/1000*100", False),
+        ("The mean is 25%.", "Rates of 20% and 30%", "([A]20+[B]30)/2", True),
+        ("63% of them run.", "37% of 46 machines are idle", "1-0.37", True),
+        ("Sales fell by 82.5 million euros.", "from 330 thousand to 247.5 thousand", "330-247.5", False),
+        ("Sales fell by 82.5 million euros.", "from 330 million to 247.5 million", "330-247.5", True),
+        ("Sales fell by 82,500,000 euros.", "from 330 million to 247.5 million", "330-247.5", True),
+        ("共需5万元。", "每件2.5元，买20件", "2.5*2", False),
+        ("还剩43,500,000元。", "收入4,860万元，成本510万元", "4860-510", True),
+        ("还差3万5千元。", "计划8万元，已有5万元", "8-5", False),
+        ("He worked 20 hours.", "For 3 weeks he worked 400 hours each", "3*400", False),
+        ("It takes 2 hours, 28 minutes.", "from 07:48 to 10:16", "10:16-07:48", True),
+        ("It takes two hours and twenty-eight minutes.", "from 07:48 to 10:16", "10:16-07:48", True),
+        ("全程2小时又28分钟。", "07:48开，10:16到", "10:16-07:48", True),
+        ("全程2小时又18分钟。", "07:48开，10:16到", "10:16-07:48", False),
+        ("He ran 28 laps in 2 hours and 20 minutes.", "from 07:48 to 10:16", "10:16-07:48", False),
+        ("It is a 2.5-hour ride.", "from 07:48 to 10:18", "10:18-07:48", True),
+        ("It takes 45 minutes.", "60 km at 80 km/h", "60/80", True),
+        ("It takes 2 hours and 55 minutes.", "leaves at 22:10, arrives at 01:05", "01:05-22:10", True),
+        ("It takes 4 hours and 45 minutes.", "from 9:30 am to 2:15 pm", "2:15-9:30", True),
+        ("It takes about 150 minutes.", "from 07:48 to 10:16", "10:16-07:48", True),
+        ("More than 2,000 came.", "1013 came on Friday and 1004 on Sunday", "1013+1004", True),
+        ("Some 3/4 were sold.", "Of 100 pots 86 were sold", "86/100", False),
+        ("大约剩下三分之一。", "560件中剩下188件", "188/560*100", True),
+        ("The margin rose by 2.5-percentage points.", "30 of 400, before it 20 of 400", "30/400-20/400", True),
+        ("相当于打8.5折。", "原价760元，现价646元", "646/760", True),
+        ("便宜了15%。", "原价760元，打八五折", "100-85", True),
+        ("折后是646元。", "原价760元，打八五折", "760*0.85", True),
+        ("折后是380元。", "原价760元，打95折，限50件", "760*95/100", False),
+    ],
+)
+def test_a_result_is_compared_as_people_state_it(said: str, known: str, formula: str, same: bool) -> None:
+    """And not a hundred, a thousand or sixty times as large."""
+    figure = next((one for one in find_numbers(said) if one.text not in known), find_numbers(said)[0])
+    line = worked_out(formula, figure, said, known, "en")
+    assert line is not None and line.same is same, line
+
+
+@pytest.mark.parametrize(
+    ("said", "formula"),
+    [
+        ("Some 37 of 38 machines run.", "38-1"),
+        ("Of the machines 37 run: 20 old and 17 new ones.", "20+17"),
+        ("There are 1000 machines.", "46**2"),
+        ("It took " + "1" * 5000 + " hours 37 minutes.", "1" * 5000 + "-9"),
+    ],
+)
+def test_a_sentence_does_not_confirm_itself(said: str, formula: str) -> None:
+    known = "The mill has 46 machines, 9 of them idle."
+    assert all(worked_out(formula, figure, said, known, "en") is None for figure in find_numbers(said))
+
+
+@pytest.mark.parametrize("formula", ["38-1", "37*1", "24+12+1", "37", "46-", "", "46/0", "[machines]46", "[a-b]46"])
 def test_what_cannot_be_computed_or_comes_from_nowhere_is_no_fact(scripted: Any, formula: str) -> None:
     found = call("Some 37 machines run.", model=scripted([formula]))
     assert (found.label, found.facts) == (None, ())
@@ -110,7 +215,7 @@ def test_a_quantity_in_another_unit_is_converted_without_asking() -> None:
 
 def test_each_figure_has_a_calculation_of_its_own(scripted: Any) -> None:
     found = call("Sales grew by 20%, and 37 machines run.", "(4.8-4.0)/4.0", model=scripted(["46-9"]))
-    assert found.facts == ("(4.8-4.0)/4.0 = 20%", "46-9 = 37")
+    assert found.facts == ("(4.8-4.0)/4.0 = 20%, as stated (20%)", "46-9 = 37, as stated (37)")
 
 
 def test_a_conversion_is_checked_as_such() -> None:
@@ -121,10 +226,10 @@ def test_a_conversion_is_checked_as_such() -> None:
 @pytest.mark.parametrize(
     ("language", "reference", "said", "formula", "fact"),
     [
-        ("en", REPORT, "Sales grew by 20%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%"),
-        ("en", REPORT, "Sales grew by 25%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%"),
-        ("zh", CHINESE, "销售额增长了20%。", "(480-400)/400", "(480-400)/400 = 20%"),
-        ("zh", CHINESE, "销售额增长了25%。", "(480-400)/400", "(480-400)/400 = 20%"),
+        ("en", REPORT, "Sales grew by 20%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%, as stated (20%)"),
+        ("en", REPORT, "Sales grew by 25%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%; something else is stated"),
+        ("zh", CHINESE, "销售额增长了20%。", "(480-400)/400", "(480-400)/400 = 20%，与所写的 20% 一致"),
+        ("zh", CHINESE, "销售额增长了25%。", "(480-400)/400", "(480-400)/400 = 20%，与所写的不同"),
     ],
 )
 def test_the_comparison_with_the_reference_reads_the_calculation(
@@ -139,15 +244,18 @@ def test_the_comparison_with_the_reference_reads_the_calculation(
     assert [step.call and step.call.name for step in detection.steps] == ["split_text", "calculator", "match"]
     assert entry.label == ("supported" if "20" in said else "contradicted")
     judged = next(text for text in map(prompt, model.seen) if "\nA" in text)
-    assert f"{reference}\n{fact}" in judged
+    assert (f"{reference}\n{fact}" in judged) is ("20" in said)
 
 
-@pytest.mark.parametrize(("formula", "label"), [("46-9", "supported"), ("46+9", "unverified")])
-def test_a_figure_that_the_calculation_does_not_give_is_not_supported(scripted: Any, formula: str, label: str) -> None:
-    """Not even by a model that believes it, or because other numbers of the reference give it."""
-    with HaluAgent(scripted([formula], choose=believes("said")), search="none", sandbox="none") as agent:
-        (entry,) = agent.detect("", "The mill has 37 machines running.", REPORT).sentences
-    assert entry.label == label
+def test_a_calculation_that_gives_another_figure_is_not_read(scripted: Any) -> None:
+    """Of 36 right figures of ordinary answers the calculations of the embedded model gave 13."""
+    model = scripted(["46+9"], choose=believes("said"))
+    with HaluAgent(model, search="none", sandbox="none") as agent:
+        detection = agent.detect("", "The mill has 37 machines running.", REPORT)
+    observed = [step.result.observation for step in detection.steps if step.result]
+    assert "46+9 = 55; something else is stated" in observed
+    assert not any("46+9" in text for text in map(prompt, model.seen) if "\nA: " in text)
+    assert detection.sentences[0].label == "supported"
 
 
 def test_a_calculation_alone_supports_nothing(scripted: Any) -> None:

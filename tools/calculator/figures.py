@@ -1,7 +1,8 @@
 """Figures of a sentence that the reference does not have: work them out from those that it has.
 
-The model writes the calculation, the calculator computes it, and the result is a fact that the comparison with the
-reference reads. By itself it decides nothing: many calculations give the same number.
+The model writes the calculation and says of each number which one it is, and the calculator computes it. Where that gives the
+figure, the line is a fact that the comparison with the reference reads. By itself it decides nothing: many calculations give
+the same number.
 """
 
 import asyncio
@@ -11,11 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from haluagent.arithmetic.conversions import converted_from, find_conversions, line_at
-from haluagent.arithmetic.derivations import gives
 from haluagent.arithmetic.equations import find_equations
-from haluagent.arithmetic.expressions import evaluate
-from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers, known_numbers
-from haluagent.errors import ToolError
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows, missing_numbers
 from haluagent.prompts import conversation
@@ -23,16 +20,20 @@ from haluagent.protocols import ToolContext
 from haluagent.text.clocks import find_clocks
 from haluagent.text.dates import find_days
 from haluagent.text.messages import message
-from haluagent.text.numbers import Number, find_numbers, show
-from haluagent.tools.calculator.answer_check import FORMULA
+from haluagent.text.numbers import Number, find_numbers
+from haluagent.tools.calculator.calculation import WorkedOut, worked_out
 from haluagent.types import Sentence, Span, ToolResult
 
 MOST = 3  # figures of a sentence that are worked out
 LARGEST_COUNT = 12  # a count up to this is seen, not calculated
 HALF = Fraction(1, 2)
+LONGEST = 160  # tokens of a calculation
+# Numbers with names in brackets before them, so that the model says of each which one it takes.
+NAMED = r"""root ::= ("[" name "]" [0-9] | [0-9.:+*/() -])+
+name ::= [^\[\]0-9:\n]+"""
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
-_TIMES_100 = re.compile(r"\*\s*100(?![\d.])|(?<![\d.])100\s*\*")
-_SMALL = frozenset(map(Fraction, range(1, 13)))
+# Telephone, order and version numbers, and ranges.
+_CHAIN = re.compile(r"(?<![\d.,])(?:\d+(?:[-–]\d+| \d{2,})+|\d+(?:\.\d+){2,}|0\d+)")
 
 
 def figures(said: str, reference: str | None, question: str) -> list[Number]:
@@ -44,7 +45,7 @@ def figures(said: str, reference: str | None, question: str) -> list[Number]:
     known = f"{reference} {question}"
     absent = set(missing_numbers(said, known))
     found = [number for number in own if number.text in absent]
-    return found[:MOST] if found and len(_numbers(known)) > 1 else []
+    return found[:MOST] if found and len(_numbers(known)) + len(find_clocks(known)) > 1 else []
 
 
 def _is_figure(number: Number) -> bool:
@@ -56,8 +57,9 @@ def _is_figure(number: Number) -> bool:
 
 @lru_cache(maxsize=256)  # the reference is read again for each sentence
 def _numbers(text: str) -> list[Number]:
-    """Return the numbers of a text that are no years, and belong to no date and no time of day."""
+    """Return the numbers of a text that are no years, and belong to no date, time of day, range or number of several groups."""
     taken = [*(day.span for day in find_days(text)), *(clock.span for clock in find_clocks(text))]
+    taken += [chain.span() for chain in _CHAIN.finditer(text)]
     return numbers_outside(text, taken)
 
 
@@ -71,20 +73,25 @@ def numbers_outside(text: str, taken: Sequence[Span]) -> list[Number]:
 
 
 async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Number], formula: str = "") -> ToolResult:
-    """Return conversions of the reference's quantities and calculations with its numbers for the figures that are wanted, as
-    facts without a label. A calculation is the `formula`, if it is given, for the first figure, or the model writes it."""
+    """Return conversions of the reference's quantities and calculations with its numbers that give the figures that are wanted,
+    as facts without a label. A calculation is the `formula`, if it is given, for the first figure, or the model writes
+    it. One that gives another number is shown and is no fact: more often it is the calculation that is wrong."""
     facts: list[str] = []
+    lines: list[str] = []
     known = f"{context.reference} {context.question}"
     converted = await asyncio.to_thread(converted_from, sentence.text, known)
     for figure in wanted:
-        if not (fact := line_at(converted, figure.span[0])):
+        if line := line_at(converted, figure.span[0]):
+            found: WorkedOut | None = WorkedOut(line, same=True)
+        else:
             written = formula or await _written(context, sentence, figure)
             formula = ""
-            fact = await asyncio.to_thread(computed, written, figure, known)
-        if fact and fact not in facts:
-            facts.append(fact)
+            found = await asyncio.to_thread(worked_out, written, figure, sentence.text, known, context.language)
+        if found and found.line not in lines:
+            lines.append(found.line)
+            facts += [found.line] * found.same
     missing = message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted))
-    return ToolResult(observation="; ".join(facts) or missing, facts=tuple(facts))
+    return ToolResult(observation="; ".join(lines) or missing, facts=tuple(facts))
 
 
 async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> str:
@@ -100,30 +107,5 @@ async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> 
         claim=sentence.claim,
         figure=figure.text,
     )
-    generation = await context.model.generate(messages, stop=["\n"], grammar=FORMULA, max_tokens=60)
+    generation = await context.model.generate(messages, stop=["\n"], grammar=NAMED, max_tokens=LONGEST)
     return generation.text.strip()
-
-
-def computed(formula: str, figure: Number, known: str) -> str | None:
-    """Return a calculation with its result; None if it cannot be computed, calculates nothing, or has numbers that are not
-    in what is known. Small whole numbers may stand in it, such as the 3 of an average."""
-    try:
-        value = evaluate(formula).number
-    except ToolError:
-        return None
-    numbers = [abs(number.value) for number in calculated_numbers(formula)]
-    given = known_numbers(known)
-    if len(numbers) < 2 or not set(numbers) & given or set(numbers) - given - USUAL_CONSTANTS - _SMALL:
-        return None
-    return f"{formula} = {_shown(value, figure, formula)}"
-
-
-def _shown(value: Fraction, figure: Number, formula: str) -> str:
-    """Write the result as the figure is written, if it is the same but for the sign."""
-    times_100 = _TIMES_100.search(formula)
-    share = figure.is_percent and (times_100 is not None or "/" in formula)
-    if gives(value, figure) and share is figure.is_percent:
-        return f"-{figure.text}" if value < 0 <= figure.value else figure.text
-    if share:
-        return f"{show(value if times_100 else value * 100)}%"
-    return show(value)

@@ -1,5 +1,5 @@
-"""Judgements of figures that follow from those of a text (`figures.jsonl`): the calculation to write, and the verdict beside
-the text with a calculation that a tool has added."""
+"""Judgements of figures that follow from those of a text (`figures.jsonl`): the calculation to write, with a name for each
+number, and the verdict beside the text with a calculation that a tool has added."""
 
 import random
 from collections.abc import Iterator
@@ -8,11 +8,13 @@ from typing import Any
 from haluagent.corpora import packaged
 from haluagent.prompts import conversation
 from haluagent.text.numbers import Number, find_numbers
-from haluagent.tools.calculator.figures import computed, figures
+from haluagent.tools.calculator.calculation import worked_out
+from haluagent.tools.calculator.figures import figures
 from haluagent.train.trajectories.judgements import TaughtClaim, held_out, trajectory
 from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory
 
-OWN, OTHER = 0.6, 0.2  # the shares of verdicts with the claim's own calculation, and with another of the text's
+# The shares of verdicts with the claim's own calculation and with a wrong one that a hasty reader would write.
+OWN, SLIP = 0.5, 0.3
 
 
 def make(seed: int, *, held: bool = False) -> list[Trajectory]:
@@ -24,20 +26,18 @@ def make(seed: int, *, held: bool = False) -> list[Trajectory]:
 
 
 def _about(row: dict[str, Any], chance: random.Random) -> Iterator[Trajectory]:
-    formulas = [one["formula"] for one in row["claims"] if one["formula"]]
     for place, one in enumerate(row["claims"]):
         claim = TaughtClaim(
             id=f"{row['id']}:{place}", source="figures", language=one["language"], question=row["question"],
             claim=one["claim"], text=row["text"], label=one["label"], kind=one["how"],
         )  # fmt: skip
         twin = row["claims"][place ^ 1]["claim"]
-        wanted = [one for one in figures(claim.claim, claim.text, claim.question) if _sets_apart(one, twin)]
+        wanted = [number for number in figures(claim.claim, claim.text, claim.question) if _sets_apart(number, twin)]
         if one["formula"] and len(wanted) == 1:
             yield from _calculation(claim, one["formula"], wanted[0])
         draw = chance.random()
-        formula = one["formula"] if draw < OWN else chance.choice(formulas) if draw < OWN + OTHER else ""
-        fact = computed(_share(formula, wanted[0]), wanted[0], _known(claim)) if formula and wanted else None
-        yield trajectory(claim, chance, fact=fact or "")
+        formula = one["formula"] if draw < OWN else one["slip"] if draw < OWN + SLIP else ""
+        yield trajectory(claim, chance, fact=(_line(claim, formula, wanted[0]) or "") if formula and wanted else "")
 
 
 def _sets_apart(figure: Number, twin: str) -> bool:
@@ -45,23 +45,18 @@ def _sets_apart(figure: Number, twin: str) -> bool:
     return figure.value not in {number.value for number in find_numbers(twin)}
 
 
-def _known(claim: TaughtClaim) -> str:
-    return f"{claim.text} {claim.question}"
-
-
-def _share(formula: str, figure: Number) -> str:
-    """Return the calculation of a percentage as that of a share: the figure is compared with both."""
-    return formula.removesuffix("*100").removesuffix(" * 100").strip() if figure.is_percent else formula
+def _line(claim: TaughtClaim, formula: str, figure: Number) -> str | None:
+    found = worked_out(formula, figure, claim.claim, f"{claim.text} {claim.question}", claim.language)
+    return found.line if found else None
 
 
 def _calculation(claim: TaughtClaim, formula: str, figure: Number) -> Iterator[Trajectory]:
     """Yield the calculation to write, if the calculator would take it."""
-    written = _share(formula, figure)
-    if not computed(written, figure, _known(claim)):
+    if not _line(claim, formula, figure):
         return
     made = trajectory(claim, random.Random(0))
     messages = conversation(
         "figure", claim.language, evidence=made.reference, question=claim.question, claim=claim.claim, figure=figure.text
     )  # fmt: skip
-    call = ModelCall(prompt="figure", messages=tuple(RecordedMessage(**message) for message in messages), reply=written)
+    call = ModelCall(prompt="figure", messages=tuple(RecordedMessage(**message) for message in messages), reply=formula)
     yield made.model_copy(update={"id": f"{claim.id}:figure", "kind": "math", "calls": (call,)})
