@@ -20,8 +20,10 @@ def _can_match(context: ToolContext, sentence: Sentence) -> bool:
 
 
 def _the_reference(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
-    """Choose the reference, which is given to be the measure. What it does not decide the model may compare with the rest."""
-    return {"sentence": sentence.name, "context": "reference"} if context.reference is not None else None
+    """Choose the reference for a response of one sentence, which has nothing else to be compared with, and for a sentence
+    whose figures were worked out from it."""
+    only = context.reference is not None and (len(context.sentences) == 1 or context.facts)
+    return {"sentence": sentence.name, "context": "reference"} if only else None
 
 
 @tool(

@@ -23,15 +23,15 @@ def answers(
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed answers again.")] = False,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    sandbox: options.SandboxOption = "none",
-    search: options.SearchOption = "none",
-    index: options.IndexOption = None,
     autonomy: options.AutonomyOption = AgentOptions.autonomy,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    search: options.SearchOption = "none",
+    index: options.IndexOption = None,
 ) -> None:
     """Check labelled answers beside their documents with the agent, and print what it makes of right and of wrong
     sentences. The same command resumes where it stopped."""

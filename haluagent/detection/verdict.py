@@ -51,10 +51,9 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
 
     Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
     `get_answer`, since it could say that there is no claim. Otherwise the general tools are offered, and `get_answer`
-    where the sentence is one of several; not beside a reference for one that states a number or a name. With a reference,
-    tools that look elsewhere wait until it could not decide; without one they are offered alone, since a question and a
-    response seldom decide anything. Where the response as a whole is code or the like (`Tool.covers`), the tools that
-    read it as such go before those that read it as prose.
+    where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
+    without one they are offered alone, since a question and a response seldom decide anything. Where the response as
+    a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read it as prose.
     With the autonomy "free" all of them are offered at once, in this order.
     """
     context = state.context(model)
@@ -73,8 +72,7 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
         first, then = (near, far) if context.reference or not far else (far, [])
     if specific:
         return Offer(first, then)
-    alone = len(context.sentences) == 1  # a response of one sentence is an answer, and so a claim
-    if first and (alone or (context.reference and states_something(sentence.text))):
+    if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
         return Offer(first, then)
     return Offer([*first, *(state.registry[name] for name in WAYS_OUT)], then)
 
