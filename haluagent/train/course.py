@@ -1,6 +1,7 @@
 """The stages that every training shares: record what is trained, load the model, start or resume, save."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,15 +38,29 @@ def check_adapter(adapter: Path | None, rank: int) -> None:
         raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
 
 
-def load(base: str, full: bool, say: Say, adapter: Path | None = None) -> Any:
+def load(base: str, full: bool, say: Say, adapter: Path | None = None, targets: Sequence[str] = ()) -> Any:
     """Return the base model in the data type that it is trained in (see `trainer._arguments`), with the adapter to
-    start from, if any."""
+    start from, if any. Of `targets`, those that the adapter lacks are added to it; they change nothing before the first
+    step."""
     import torch
-    from peft import PeftModel
 
     model = load_model(base, torch.float32 if full else torch.bfloat16)
     say(f"{type(model).__name__} on {'a GPU' if torch.cuda.is_available() else 'the CPU'}")
-    return model if adapter is None else PeftModel.from_pretrained(model, str(adapter), is_trainable=True)
+    return model if adapter is None else _with_adapter(model, str(adapter), targets)
+
+
+def _with_adapter(model: Any, adapter: str, targets: Sequence[str]) -> Any:
+    from peft import PeftConfig, get_peft_model, load_peft_weights, set_peft_model_state_dict
+
+    config = PeftConfig.from_pretrained(adapter)
+    if targets:
+        config.target_modules = {*config.target_modules, *targets}
+    config.inference_mode = False
+    model = get_peft_model(model, config)
+    found = set_peft_model_state_dict(model, load_peft_weights(adapter, device="cpu"))
+    if found.unexpected_keys:
+        raise ConfigError(f"{adapter} is of another model: it has no place for {found.unexpected_keys[0]}")
+    return model
 
 
 def run(
@@ -61,6 +76,9 @@ def run(
     step = int(Path(last).name.rpartition("-")[2]) if last else 0
     if last:
         say(f"continued from step {step}")
+    for module in trainer.model.modules():
+        if hasattr(module, "cast_input_dtype_enabled"):
+            module.cast_input_dtype_enabled = False  # an adapter's matrices are cast, not the larger input
     curve = LossCurve(out, step)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Progress(curve, trainer, minutes, say))

@@ -60,7 +60,7 @@ def read_config(adapter: Path) -> dict[str, Any]:
 
 
 def _read_tensors(adapter: Path) -> dict[tuple[str, str], "torch.Tensor"]:
-    """Return the matrices by module and side (A or B)."""
+    """Return the matrices by module and side (A or B), without those of modules that were not trained: their B is zero."""
     import torch
     from safetensors.torch import load_file
 
@@ -70,7 +70,10 @@ def _read_tensors(adapter: Path) -> dict[tuple[str, str], "torch.Tensor"]:
         if match is None:
             raise ConfigError(f"{adapter / WEIGHTS} has the tensor {key}, which is not of a LoRA: it has no GGUF form")
         tensors[match[1], match[2]] = tensor.to(torch.float16).contiguous()
-    return tensors
+    trained = {module for (module, side), tensor in tensors.items() if side == "B" and tensor.any()}
+    if not trained:
+        raise ConfigError(f"{adapter / WEIGHTS} changes nothing: all its B matrices are zero")
+    return {(module, side): tensor for (module, side), tensor in tensors.items() if module in trained}
 
 
 def _write_peft(tensors: dict[tuple[str, str], "torch.Tensor"], config: dict[str, Any], directory: Path) -> None:

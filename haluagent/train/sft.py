@@ -76,7 +76,7 @@ def _train(
 
     full = settings.rank == 0
     trainer = TreeTrainer(
-        model=course.load(base, full, say, adapter),
+        model=course.load(base, full, say, adapter, TARGETS["all"] if settings.targets == "all" else ()),
         args=sft_arguments(out, settings, max_steps),
         train_dataset=Dataset.from_list([columns(row) for row in rows]),
         data_collator=collate,

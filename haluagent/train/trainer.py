@@ -40,9 +40,8 @@ def dpo_arguments(out: Path, settings: TrainingSettings, max_steps: int | None, 
 
 
 def _arguments(out: Path, settings: TrainingSettings, max_steps: int | None) -> dict[str, Any]:
-    """Return the arguments shared by both trainers. LoRA runs in bfloat16 with the adapter in float32. If all weights
-    are trained, they are stored in float32 and computed with in bfloat16: at these learning rates, a step is too small
-    for a bfloat16 weight to change."""
+    """Return the arguments shared by both trainers. What is trained, an adapter or all weights, is stored in float32: at these
+    learning rates, a step is too small for a bfloat16 weight to change. Everything is computed in bfloat16."""
     return dict(
         output_dir=str(out),
         learning_rate=settings.rate,
@@ -54,7 +53,7 @@ def _arguments(out: Path, settings: TrainingSettings, max_steps: int | None) -> 
         warmup_steps=settings.warmup,
         seed=settings.seed,
         data_seed=settings.seed,
-        bf16=settings.rank == 0,
+        bf16=True,
         use_cpu=not torch.cuda.is_available(),
         gradient_checkpointing=settings.gradient_checkpointing,
         logging_steps=1,

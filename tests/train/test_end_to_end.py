@@ -75,6 +75,24 @@ def test_a_second_round_goes_on_from_the_first(taught: Path) -> None:
     assert json.loads((taught / "second" / "training.json").read_text())["adapter"] == str(taught / "run" / "adapter")
 
 
+def test_a_second_round_may_add_matrices(taught: Path) -> None:
+    """They change nothing before the first step; those of layers that are not trained are not exported."""
+    from safetensors.torch import load_file
+
+    from haluagent.train.export import export
+    from haluagent.train.settings import settings
+    from haluagent.train.sft import train
+
+    chosen = settings("small", max_tokens=160, targets="all", first_layer=20)
+    place = train(BASE, taught / "data.jsonl", taught / "wide", chosen, adapter=taught / "run" / "adapter", max_steps=2)
+    narrow, wide = losses(taught / "second"), losses(taught / "wide")
+    assert abs(wide[0]["loss"] - narrow[0]["loss"]) < 1e-3
+    exported = load_file(export(place, taught / "wide-exported").peft / "adapter_model.safetensors")
+    layers = {name.split(".layers.")[1].split(".")[0] for name in exported if "mlp" in name}
+    assert layers and all(int(layer) >= 20 for layer in layers)
+    assert any(".layers.0.self_attn" in name for name in exported)
+
+
 def test_an_exported_adapter_says_in_the_engine_what_it_says_in_transformers(taught: Path) -> None:
     from haluagent.train import check as checks
     from haluagent.train.base import gguf_path

@@ -115,8 +115,22 @@ def test_of_a_long_text_the_part_about_the_claim_is_shown() -> None:
 # The documents of the package ---------------------------------------------------------------------------------------
 
 
+def documents() -> list[judgements.TaughtClaim]:
+    return [one for one in judgements.written() if not one.id.startswith("halueval-")]
+
+
+@pytest.mark.parametrize("form", ["span", "sentence", "detail"])
+def test_written_answers_are_as_long_where_they_are_wrong(form: str) -> None:
+    """The published ones are not: right ones are phrases there, and wrong ones sentences."""
+    own = [one for one in judgements.written() if one.id.startswith("halueval-")]
+    right = [one for one in own if one.label == "supported" and one.kind in (form, *["published"] * (form == "span"))]
+    wrong = [one for one in own if one.label != "supported" and one.kind == form]
+    assert len(right) > 600 < len(wrong)
+    assert abs(fmean(len(one.claim) for one in right) / fmean(len(one.claim) for one in wrong) - 1) < 0.05
+
+
 def test_the_documents_are_there_in_both_languages_and_across() -> None:
-    own = judgements.written()
+    own = documents()
     assert len(own) > 1200 and len({one.id for one in own}) == len(own)
     assert Counter(one.language for one in own)["zh"] > 500 < Counter(one.language for one in own)["en"]
     of_text = defaultdict(set)
@@ -127,7 +141,7 @@ def test_the_documents_are_there_in_both_languages_and_across() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_neither_length_nor_negation_gives_a_label_away(language: str) -> None:
-    own = [one for one in judgements.written() if one.language == language]
+    own = [one for one in documents() if one.language == language]
     lengths, denied = {}, {}
     for label in ("supported", "contradicted", "not_in_reference"):
         texts = [one.claim for one in own if one.label == label]

@@ -74,7 +74,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--adapter", "a", "--full"], "teach all weights"),
         (["--adapter", "a", "--preset", "paper-zh"], "teach all weights"),
         (["--adapter", "a", "--rank", "8"], "--rank is that of the adapter"),
-        (["--adapter", "a", "--dropout", "0.1", "--targets", "all"], "--targets, --dropout is that of the adapter"),
+        (["--adapter", "a", "--dropout", "0.1", "--alpha", "8"], "--alpha, --dropout is that of the adapter"),
     ],
 )
 def test_options_that_cannot_be(arguments: list[str], reason: str, tmp_path: Path) -> None:

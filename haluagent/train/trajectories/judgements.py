@@ -2,7 +2,7 @@
 around it.
 
 The claims come from files in the form of `haluagent bench judge` (one claim a line) and from documents written for this
-(`documents.jsonl`). From Chinese questions with right and wrong answers statements are made, each also beside its text
+(`documents.jsonl`, `answers.jsonl`). From Chinese questions with right and wrong answers statements are made, each also beside its text
 without the sentence that decides it; two claims about one text are joined to a longer one.
 """
 
@@ -95,15 +95,16 @@ def _labelled(row: Any) -> Any:
 
 
 def written() -> list[TaughtClaim]:
-    """Return the claims about the documents that were written for this: sentences, and short answers to questions of their
-    own (source "answers")."""
+    """Return the claims that were written for this: sentences about documents, and answers to questions of their own (source
+    "answers"), about these documents and about the texts of HaluEval-QA's generated part."""
     return [
         TaughtClaim(
             id=f"{row['id']}:{place}", source="answers" if "question" in one else "documents", language=one["language"],
             question=one.get("question", row["question"]), claim=one["claim"], text=row["text"], label=one["label"],
             kind=one["how"],
         )
-        for row in packaged.rows("haluagent.train.trajectories", "documents.jsonl")
+        for name in ("documents.jsonl", "answers.jsonl")
+        for row in packaged.rows("haluagent.train.trajectories", name)
         for place, one in enumerate(row["claims"])
     ]  # fmt: skip
 
