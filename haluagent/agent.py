@@ -39,7 +39,8 @@ class HaluAgent:
     environment, the configuration file or else the embedded default says. `adapter` is the path of an
     adapter, as `haluagent.models.resolve` takes it; None uses the base model. `tools` are added to the built-in ones.
     `strategy="linear"` keeps the paper's single transcript. `autonomy="free"` offers all tools that fit a sentence at once,
-    "guided" those first that have something of their own to decide. `closed_book=True` lets the model's own belief become
+    shows what was found about the sentences it rests on, and lets the model test results again; "guided" offers those tools first
+    that have something of their own to decide. `closed_book=True` lets the model's own belief become
     the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
     model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
     asked which models it has does not answer.

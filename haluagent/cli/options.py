@@ -28,7 +28,7 @@ ClosedBook = Annotated[bool, typer.Option("--closed-book", help="Let the model's
 StrategyOption = Annotated[Strategy, typer.Option(help="One branch per sentence, or one growing transcript.")]
 AutonomyOption = Annotated[
     Autonomy,
-    typer.Option(help="Offer the tools one kind after the other, or all that fit at once for the model to choose."),
+    typer.Option(help="Offer the tools one kind after the other; or let the model choose, test again and look back."),
 ]
 ModelName = Annotated[str | None, typer.Option(help="Model to use; see 'haluagent model list'.")]
 BaseUrl = Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint, such as http://localhost:8000/v1.")]

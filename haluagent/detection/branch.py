@@ -5,6 +5,7 @@ from collections import Counter
 
 from haluagent.detection.check_worthiness import is_claim
 from haluagent.detection.limits import TURN_TOKENS, Meter
+from haluagent.detection.reflection import SURE, revise
 from haluagent.detection.state import DetectionState
 from haluagent.detection.verdict import (
     WAYS_OUT,
@@ -46,11 +47,12 @@ class _Branch:
         self.offered, self.later = offered
         self.failed: Counter[str] = Counter()
         self.turn_began = model.usage
-        self.messages: list[Message] = state.task.messages(sentence)
+        self.messages: list[Message] = state.task.messages(sentence, state.recalled(sentence))
         self.told = ""
         self.format_errors = 0
         self.last_observation = ""
         self.remark = ""
+        self.doubted: MemoryEntry | None = None
 
     async def run(self) -> MemoryEntry:
         seen: list[ToolCall] = []
@@ -74,9 +76,16 @@ class _Branch:
     async def act(self, turn: turn_format.ModelTurn) -> MemoryEntry | None:
         """Make the call. Return the entry that it leads to, or None where the branch goes on."""
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
+        if self.doubted:
+            return self.settle(self.doubted, step.result)
         if turn.call.name in WAYS_OUT and step.result:
             return await self.end_without_check(turn, step.result)
         said = observation = step.result.observation if step.result else step.error or ""
+        if step.result and self.may_doubt(turn.call, step.result):
+            self.doubted = label(self.state, self.sentence, turn.call, step.result)
+            self.offered = [*(item for item in self.offered if not item.system), self.state.registry["get_answer"]]
+            self.reply_to(turn, f"{said}; {render('reason', self.language, kind='surprising', detail='')}")
+            return None
         if step.result and step.result.label:
             if entry := label(self.state, self.sentence, turn.call, step.result):
                 return entry
@@ -91,6 +100,22 @@ class _Branch:
         self.last_observation = observation
         self.reply_to(turn, said)
         return None
+
+    def may_doubt(self, call: ToolCall, found: ToolResult) -> bool:
+        """Withdraw a tool that contradicts the sentence, and return True where a model that leads can test that with another one:
+        a false alarm costs a user more than a miss."""
+        if found.label != "contradicted" or self.state.autonomy != "free" or self.sentence.index == 0:
+            return False
+        self.withdraw(call.name)
+        return any(not item.system for item in self.offered)
+
+    def settle(self, entry: MemoryEntry, again: ToolResult | None) -> MemoryEntry:
+        """Return the entry of a contradiction that the model had the chance to test; nothing is decided where a second tool is sure
+        of the opposite."""
+        if again and again.label == "supported" and not again.open and again.confidence > SURE:
+            reason = f"{entry.reason}; {again.observation}"
+            return revise(self.state, entry, "unverified", reason, again.confidence, again.evidence)
+        return entry
 
     def withdraw(self, name: str) -> None:
         """Stop offering a tool that has nothing new to say here. After the last one the `later` tools are offered."""
@@ -202,6 +227,8 @@ class _Branch:
 
     async def give_up(self, kind: str) -> MemoryEntry:
         """End without a label. Reaching a limit is no judgement, so closed-book mode decides nothing then either."""
+        if self.doubted:
+            return self.doubted
         limits: dict[str, Stop] = {"step_limit": "step_limit", "format_errors": "format_errors"}
         if kind in limits:
             self.state.stops.append(limits[kind])

@@ -6,8 +6,10 @@ from typing import Literal
 
 from haluagent.detection.branch import verify
 from haluagent.detection.decontextualisation import complete, judged_as_it_is
+from haluagent.detection.dependence import dependences
 from haluagent.detection.limits import Budget, BudgetExceeded, Limits, Meter
 from haluagent.detection.reflection import reflect
+from haluagent.detection.review import review
 from haluagent.detection.state import Autonomy, DetectionState
 from haluagent.detection.task import DetectionTask, make_task
 from haluagent.detection.transcript import transcript
@@ -103,7 +105,7 @@ class Run:
                 else:
                     await self._verify(units)
                 if self.reflection:
-                    await reflect(self.state, self.meter())
+                    await self._reflect()
         except TimeoutError as problem:
             self._ended("budget" if self.budget.seconds_left() is not None else "error", self._late(problem))
         except BudgetExceeded as limit:
@@ -117,6 +119,7 @@ class Run:
         """Check a single sentence, within the limits."""
         try:
             async with asyncio.timeout(self.budget.seconds_left()):
+                await self._see_dependences()
                 return await verify(self.state, sentence, self.meter())
         except TimeoutError as problem:
             why = self._late(problem)
@@ -170,15 +173,22 @@ class Run:
         return (await asyncio.to_thread(offer, self.state, sentence, meter)).specific
 
     async def _verify(self, units: list[Sentence]) -> None:
-        """Check the first alone, so that the others find the shared prefix in the engine's cache; then the rest together."""
+        """Check the first alone, so that the others find the shared prefix in the engine's cache; then the rest together, each
+        after those it rests on."""
+        await self._see_dependences()
         first, rest = units[:1], units[1:]
+        done = {sentence.index: asyncio.Event() for sentence in rest}
         for sentence in first:
             await verify(self.state, sentence, self.meter())
         gate = asyncio.Semaphore(self.concurrency)
 
         async def one(sentence: Sentence) -> None:
+            for index in self.state.rests_on.get(sentence.index, ()):
+                if index in done:
+                    await done[index].wait()
             async with gate:
                 await verify(self.state, sentence, self.meter())
+            done[sentence.index].set()
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -186,6 +196,18 @@ class Run:
                     group.create_task(one(sentence))
         except* Exception as errors:
             raise errors.exceptions[0] from None
+
+    async def _see_dependences(self) -> None:
+        if self.state.autonomy == "free":
+            given = f"{self.task.question} {self.task.reference or ''}"
+            self.state.rests_on = await asyncio.to_thread(dependences, self.task.sentences, given)
+
+    async def _reflect(self) -> None:
+        try:
+            if self.strategy == "branches" and self.state.autonomy == "free":
+                await review(self.state, self.meter())
+        finally:
+            await reflect(self.state, self.meter())
 
     def _late(self, problem: TimeoutError) -> str:
         seconds = self.state.limits.seconds

@@ -51,13 +51,13 @@ async def _local(state: DetectionState, entry: MemoryEntry, model: Meter) -> Non
     if entry.label == "contradicted" and (place := quoted(entry.sentence.text, reference)):
         evidence = Evidence(source="reference", text=reference[slice(*place)], span=place)
         reason = render("reason", state.task.language, kind="quoted", detail="")
-        _revise(state, entry, "supported", reason, QUOTED, (evidence,))
+        revise(state, entry, "supported", reason, QUOTED, (evidence,))
     elif entry.tool != "match":
         result = await judge(state.context(model, entry.sentence.index), entry.sentence)
         state.read.extend(result.read)
         if result.confidence > SURE and {result.label, entry.label} == {"supported", "contradicted"}:
             found: Label = "contradicted" if result.label == "contradicted" else "unverified"
-            _revise(state, entry, found, result.observation, result.confidence, result.evidence)
+            revise(state, entry, found, result.observation, result.confidence, result.evidence)
 
 
 def look_globally(state: DetectionState) -> None:
@@ -72,7 +72,7 @@ def look_globally(state: DetectionState) -> None:
             number, earlier = used
             reason = render("reason", state.task.language, kind="depends", detail=f"{number} ({earlier.sentence.name})")
             evidence = Evidence(source="response", text=earlier.sentence.text, span=earlier.sentence.span)
-            entry = _revise(state, entry, "contradicted", reason, earlier.confidence * 0.9, (evidence,))
+            entry = revise(state, entry, "contradicted", reason, earlier.confidence * 0.9, (evidence,))
         if entry.label == "contradicted":
             wrong.append(entry)
 
@@ -99,7 +99,7 @@ def _corroborate(state: DetectionState) -> None:
             continue
         if _is_step(entry.sentence.text, state.task.question, known):
             reason = render("reason", state.task.language, kind="corroborated", detail="")
-            _revise(state, entry, "supported", reason, whole.confidence * STEP, whole.evidence)
+            revise(state, entry, "supported", reason, whole.confidence * STEP, whole.evidence)
 
 
 def _numbers_of_the_solution(state: DetectionState) -> set[Fraction]:
@@ -181,14 +181,18 @@ def uses(text: str, wrong: list[Number], question: str) -> list[str]:
     return [number.text for number in find_numbers(text) if number.value in values and number.span not in fresh]
 
 
-def _revise(
+def revise(
     state: DetectionState,
     entry: MemoryEntry,
     label: Label,
     reason: str,
     confidence: float,
     evidence: tuple[Evidence, ...] = (),
+    tool: str | None = None,
 ) -> MemoryEntry:
-    revised = state.memory.revise(entry.sentence.index, label, reason, confidence=confidence, evidence=evidence)
+    """Change a label, keeping what it was and why it changed, and emit the entry."""
+    revised = state.memory.revise(
+        entry.sentence.index, label, reason, confidence=confidence, evidence=evidence, tool=tool
+    )
     state.emit(Revised(entry=revised))
     return revised

@@ -1,7 +1,7 @@
 """The state of one detection: what was given, what is known so far, and the steps that led there."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +13,7 @@ from haluagent.tooling.registry import Registry
 from haluagent.types import CheckedPart, Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
 
 Autonomy = Literal["guided", "free"]
+RECALLED = 3
 
 
 class Memory:
@@ -26,9 +27,17 @@ class Memory:
         self._entries[entry.sentence.index] = entry
 
     def revise(
-        self, index: int, label: Label, reason: str, *, confidence: float, evidence: tuple[Evidence, ...] = ()
+        self,
+        index: int,
+        label: Label,
+        reason: str,
+        *,
+        confidence: float,
+        evidence: tuple[Evidence, ...] = (),
+        tool: str | None = None,
     ) -> MemoryEntry:
-        """Change a label and keep what it was and why it changed. The first label stays on record."""
+        """Change a label and keep what it was and why it changed, with the tool that decided it now, if it is another. The first
+        label stays on record."""
         old = self._entries[index]
         first = old.revised_from or Revision(label=old.label, reason=old.reason)
         entry = old.model_copy(
@@ -38,6 +47,7 @@ class Memory:
                 "reason_code": None,
                 "confidence": confidence,
                 "evidence": old.evidence + evidence,
+                "tool": tool or old.tool,
                 "revised_from": first,
             }
         )
@@ -61,7 +71,8 @@ class DetectionState:
 
     `read` are the spans of the reference that were looked at, `stops` the limits that ended the branch of a sentence,
     `parts` what tools found about parts of a sentence, by its index, and `unsaid` the probability that the reference does
-    not say a sentence, where a tool found that. `before` are the steps of the detection that this one goes on from.
+    not say a sentence, where a tool found that. `rests_on` are the earlier sentences that a sentence is checked after. `before` are
+    the steps of the detection that this one goes on from.
     """
 
     task: DetectionTask
@@ -77,6 +88,7 @@ class DetectionState:
     stops: list[Stop] = field(default_factory=list)
     parts: dict[int, tuple[CheckedPart, ...]] = field(default_factory=dict)
     unsaid: dict[int, float] = field(default_factory=dict)
+    rests_on: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     before: tuple[Step, ...] = ()
 
     def context(self, model: Meter, sentence: int | None = None) -> ToolContext:
@@ -96,6 +108,11 @@ class DetectionState:
     def _facts(self, sentence: int) -> tuple[str, ...]:
         steps = (step for step in (*self.before, *self.steps) if step.sentence == sentence)
         return tuple(fact for step in steps if step.result for fact in step.result.facts)
+
+    def recalled(self, sentence: Sentence) -> list[MemoryEntry]:
+        """Return what was found about the sentences that this one rests on, the nearest `RECALLED` of them."""
+        nearest = self.rests_on.get(sentence.index, ())[-RECALLED:]
+        return [self.memory[index] for index in nearest if index in self.memory]
 
     async def segment(self, sentences: tuple[Sentence, ...]) -> None:
         """Go on with these sentences of the response."""

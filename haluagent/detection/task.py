@@ -9,7 +9,7 @@ from haluagent.prompts import render
 from haluagent.protocols import Message, Model
 from haluagent.text.windows import clip
 from haluagent.tooling.registry import Registry
-from haluagent.types import Language, Sentence
+from haluagent.types import Language, MemoryEntry, Sentence
 
 ANSWER_TOKENS = 768  # kept free for a branch's own turns and observations
 
@@ -47,9 +47,19 @@ class DetectionTask:
         windows = tuple(tuple(new[sentence.index] for sentence in window) for window in self.windows)
         return replace(self, sentences=sentences, windows=windows)
 
-    def messages(self, sentence: Sentence) -> list[Message]:
-        """Return the messages that open the branch of one sentence."""
-        return self._open(self._window(sentence), sentence.name, sentence.claim)
+    def messages(self, sentence: Sentence, known: Sequence[MemoryEntry] = ()) -> list[Message]:
+        """Return the messages that open the branch of one sentence, with what is known of those it rests on at the end."""
+        messages = self._open(self._window(sentence), sentence.name, sentence.claim)
+        if known:
+            messages[-1]["content"] += "\n" + render("known", self.language, entries=known)
+        return messages
+
+    def review(self, entries: Sequence[MemoryEntry]) -> list[Message]:
+        """Return the messages that ask to look back over all results."""
+        shown = render(
+            "review", self.language, question=self.question, reference=self.reference is not None, entries=entries
+        )
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": shown}]
 
     def opening(self) -> list[Message]:
         """Return the messages that open a single transcript over the whole response, not yet split."""

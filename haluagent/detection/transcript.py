@@ -29,7 +29,7 @@ async def transcript(state: DetectionState, units: Sequence[Sentence], model: Me
     if not units:
         return "answer"
     pointers = [unit.name for unit in units]
-    grammar = turn_format.grammar(await asyncio.to_thread(_useful, state, units, model), pointers, task.language)
+    grammar = turn_format.grammar(await asyncio.to_thread(useful, state, units, model), pointers, task.language)
     await model.warm(task.system)
     messages: list[Message] = task.opening()
     format_errors = 0
@@ -46,7 +46,7 @@ async def transcript(state: DetectionState, units: Sequence[Sentence], model: Me
         turn = None
         try:
             turn = turn_format.parse(generation.text, generation.truncated)
-            sentence_of_turn = _pointed(state, turn, model)
+            sentence_of_turn = pointed(state, turn, model)
         except FormatError as error:
             format_errors += 1
             thought, call = (turn.thought, turn.call) if turn else (generation.text, None)
@@ -84,7 +84,7 @@ async def transcript(state: DetectionState, units: Sequence[Sentence], model: Me
     return stop
 
 
-def _useful(state: DetectionState, units: Sequence[Sentence], model: Meter) -> list[Tool]:
+def useful(state: DetectionState, units: Sequence[Sentence], model: Meter) -> list[Tool]:
     """List the system tools, and those that have something to decide about a unit."""
     context = state.context(model)
     fits = state.registry.fits
@@ -97,7 +97,7 @@ def _check_room(messages: list[Message], model: Meter) -> None:
         raise BudgetExceeded(f"the transcript outgrew the model's context of {model.context} tokens")
 
 
-def _pointed(state: DetectionState, turn: turn_format.ModelTurn, model: Meter) -> Sentence | None:
+def pointed(state: DetectionState, turn: turn_format.ModelTurn, model: Meter) -> Sentence | None:
     """Return the sentence a call points to; None for a call about none. Raises FormatError where the tool has nothing to
     decide about it."""
     if "sentence" not in turn.call.arguments:

@@ -26,6 +26,8 @@ from haluagent.types import CheckedPart, MemoryEntry, Segmentation, Sentence, St
 # What a model may say instead of calling a tool that verifies.
 WAYS_OUT = ("get_answer", "change_tools", "talk_to_user")
 
+CLOSED_BOOK = "closed_book"  # stands in the place of a tool where the model's own belief is the label
+
 NoClaim = Literal["announces", "courtesy", "part", "writing"]
 
 
@@ -185,7 +187,7 @@ async def undecided(
                 confidence=max(belief, 1 - belief),
                 reason=render("reason", state.task.language, kind="closed_book", detail=f"{belief:.0%}"),
                 opinion=belief,
-                tool="closed_book",
+                tool=CLOSED_BOOK,
             )
         )
     return state.record(MemoryEntry(sentence=sentence, label="unverified", reason=reason, opinion=belief))

@@ -21,6 +21,8 @@ def detect(scripted: Any, autonomy: Autonomy, calls: dict[str, list[str]]) -> tu
     offered: dict[str, list[str]] = {}
 
     def say(messages: Any) -> str:
+        if "Look back" in prompt(messages):
+            return "ACTION: get_answer()"
         if "Check " not in prompt(messages):
             return "(4.8-4.0)/4.0"
         name = scripted.checked(messages)
@@ -63,6 +65,8 @@ def test_free_leaves_none_out_without_a_reference_either(scripted: Any) -> None:
 
     def say(messages: Any) -> str:
         offered.append(" ".join(re.findall(r"tool-([a-z-]+) ::=", model.grammars[-1] or "")))
+        if "Look back" in prompt(messages):
+            return "ACTION: get_answer()"
         return f"ACTION: {'calculator' if 'calculator' in offered[-1] else 'get_answer'}(sentence={scripted.checked(messages)})"
 
     model = scripted(say, choose=0.9)
@@ -80,7 +84,7 @@ def test_what_is_offered_stands_in_the_prompt_too(scripted: Any) -> None:
     calls = {"S1": [MATCH.format("S1")], "S2": [MATCH.format("S2")]}
     left = {name: iter(own) for name, own in calls.items()}
     model = scripted(lambda messages: f"ACTION: {next(left[scripted.checked(messages)])}", choose=believes("said"))
-    with HaluAgent(model, search="none", sandbox="none", autonomy="free") as agent:
+    with HaluAgent(model, search="none", sandbox="none", autonomy="free", reflect=False) as agent:
         agent.detect("", RESPONSE, REFERENCE)
     turns = [text for text in map(prompt, model.seen) if "Check S1" in text]
     assert any("calculator, match" in text for text in turns)
