@@ -7,10 +7,13 @@ alarm on the others.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
+
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.rows import NamedRow, RowModel, Text, named
+from haluagent.bench.report.text import NONE, percent
 from haluagent.bench.rows import Row
 from haluagent.bench.scoring.sources import Estimate, estimate
 from haluagent.detection.verdict import WAYS_OUT
@@ -20,7 +23,6 @@ from haluagent.types import Detection, Label, Language, MemoryEntry, ReasonCode,
 
 Given = Label | ReasonCode  # the label of a sentence, or why it is unverified
 Gold = Literal["supported", "contradicted", "not_in_reference", "no_claim"]
-NO_VALUE = "–"
 GIVEN: tuple[Given, ...] = ("supported", "contradicted", "not_in_reference", "unverified", "no_claim")
 WRONG: frozenset[Gold] = frozenset({"contradicted", "not_in_reference"})
 _NO_CHECKS = frozenset({"split_text", *WAYS_OUT})
@@ -35,6 +37,12 @@ class LabelledSentence(RowModel):
     label: Gold | None = None
     tools: list[Text] | None = None
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.label is None and self.tools is None:
+            raise ValueError("a sentence with a label, or with tools")
+        return self
+
 
 class LabelledAnswer(NamedRow):
     """An answer whose sentences, joined, are the response: by a space in English, by nothing in Chinese; a sentence that
@@ -44,6 +52,13 @@ class LabelledAnswer(NamedRow):
     document: str = ""
     question: str
     sentences: list[LabelledSentence]
+
+    @field_validator("sentences")
+    @classmethod
+    def _has_a_measure(cls, sentences: list[LabelledSentence], info: ValidationInfo) -> list[LabelledSentence]:
+        if not info.data.get("document", "").strip() and any(sentence.tools is None for sentence in sentences):
+            raise ValueError("sentences with tools, where there is no document")
+        return sentences
 
     def spans(self) -> list[Span]:
         """Return the place of each sentence in the response."""
@@ -140,7 +155,7 @@ def table(sentences: Sequence[JudgedSentence]) -> str:
         for language in (None, *get_args(Language)):
             own = [one for one in sentences if chosen(one) and language in (None, one.language)]
             cells.append(_cell(estimate([counts_as(one) for one in own], [one.answer for one in own])))
-        if any(cell != NO_VALUE for cell in cells):
+        if any(cell != NONE for cell in cells):
             lines.append(f"| {name} | {' | '.join(cells)} |")
     instead = Counter(
         (" or ".join(one.tools) or "none", one.called or "none")
@@ -171,7 +186,5 @@ _SHARES: tuple[tuple[str, Callable[[JudgedSentence], bool], Callable[[JudgedSent
 
 
 def _cell(share: Estimate) -> str:
-    if share.value is None:
-        return NO_VALUE
-    text = f"{100 * share.value:.1f}"
+    text = percent(share.value)
     return text if share.interval is None else f"{text} [{100 * share.interval[0]:.0f}, {100 * share.interval[1]:.0f}]"

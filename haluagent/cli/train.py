@@ -67,7 +67,7 @@ def sft(
 
     if full and rank:
         raise ConfigError("--full trains all weights: leave --rank out")
-    _check_form(adapter, rank=rank, alpha=alpha, targets=targets, dropout=dropout)
+    _check_form(adapter, rank=rank, alpha=alpha, dropout=dropout)
     chosen = _settings(
         preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=0 if full else rank, alpha=alpha, targets=targets,
         dropout=dropout, first_layer=first_layer, choice_weight=choice_weight, seed=seed, save_every=save_every,

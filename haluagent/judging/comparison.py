@@ -184,6 +184,5 @@ def result_of(
         return ToolResult(observation=observation)
     question = "" if source.name == "question" else context.question
     evidence = source.evidence(place, sentence.claim, supported, question)
-    return ToolResult(
-        observation=observation, label=label, confidence=max(supported, 1 - supported), evidence=(evidence,)
-    )
+    confidence = supported if label == "supported" else 1 - supported
+    return ToolResult(observation=observation, label=label, confidence=confidence, evidence=(evidence,))

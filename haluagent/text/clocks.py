@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from haluagent.text.normalize import TRADITIONAL
 from haluagent.text.places import Taken
@@ -76,6 +76,7 @@ def find_clocks(text: str) -> list[Clock]:
         written = match["hour"] or ""
         twice = not half and 0 < hour <= 12 and not written.startswith("0")
         found.append(Clock(hour * 60 + int(match["minute"] or 0), twice, match.span(), match[0].strip()))
+    found = [replace(clock, text=text[slice(*clock.span)].strip()) for clock in found]
     return sorted(found, key=lambda clock: clock.span)
 
 

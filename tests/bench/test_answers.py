@@ -124,6 +124,8 @@ def test_the_first_call_is_compared_with_the_tools_that_fit(tmp_path: Path) -> N
     [
         ("own.jsonl", [ROW, ROW], "line 2: field 'id' is 'a', as in a row before"),
         ("own.jsonl", [ROW | {"sentences": [{"text": "x", "label": "right"}]}], "line 1: field"),
+        ("own.jsonl", [ROW | {"sentences": [{"text": "x"}]}], "expected is a sentence with a label, or with tools"),
+        ("own.jsonl", [ROW | {"document": ""}], "expected is sentences with tools, where there is no document"),
         ("own.txt", [ROW], "is no .jsonl file"),
     ],
 )

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted import believes
 from typer.testing import CliRunner
 from waiting import until
 
 from haluagent import HaluAgent
 from haluagent.batch.pool import Bounds
 from haluagent.bench.datasets.items import Item, LabelledClaim
-from haluagent.bench.methods.registry import METHODS, claim_row
+from haluagent.bench.methods.registry import METHODS, claim_row, verdict_on
 from haluagent.bench.rows import read
 from haluagent.bench.run import DatasetPart, parse_parts, run
 from haluagent.cli.main import app
@@ -174,6 +175,13 @@ def test_no_model_is_shown_a_gold_label(method: str, scripted: Callable[..., Any
             text.replace('"label": false', '"label": true').replace('"label": null', '"label": false'), "utf-8"
         )
     assert asked() == before
+
+
+def test_what_the_reference_does_not_say_counts_as_a_hallucination(scripted: Any) -> None:
+    for belief, verdict in (("silent", True), ("otherwise", True), ("said", False), (0.5, None)):
+        model = scripted(choose=believes(belief))
+        with HaluAgent(model, sandbox="none", search="none") as agent:
+            assert verdict_on(agent.detect("", "The tower is in Oslo.", "A text about a bridge.")) is verdict
 
 
 def test_claims_are_found_by_their_place(agent: HaluAgent) -> None:

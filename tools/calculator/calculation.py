@@ -86,12 +86,12 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
 
 
 @lru_cache(maxsize=16)
-def _given(text: str) -> set[Fraction]:
+def _given(text: str) -> frozenset[Fraction]:
     """Return the numbers of a text, also in other forms: the hours and minutes of times of day, and the percent that Chinese
     discounts and shares leave (85 for 八五折 and 8.5折, 70 for 七成)."""
     clocks = {Fraction(part) for clock in find_clocks(text) for part in divmod(clock.minutes, 60)}
     tenths = _tenths(text)
-    return known_numbers(text) | clocks | tenths | {percent / 100 for percent in tenths}
+    return frozenset(known_numbers(text) | clocks | tenths | {percent / 100 for percent in tenths})
 
 
 def _tenths(text: str) -> set[Fraction]:

@@ -56,11 +56,11 @@ def _is_figure(number: Number) -> bool:
 
 
 @lru_cache(maxsize=256)  # the reference is read again for each sentence
-def _numbers(text: str) -> list[Number]:
+def _numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of a text that are no years, and belong to no date, time of day, range or number of several groups."""
     taken = [*(day.span for day in find_days(text)), *(clock.span for clock in find_clocks(text))]
     taken += [chain.span() for chain in _CHAIN.finditer(text)]
-    return numbers_outside(text, taken)
+    return tuple(numbers_outside(text, taken))
 
 
 def numbers_outside(text: str, taken: Sequence[Span]) -> list[Number]:

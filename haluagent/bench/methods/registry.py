@@ -30,7 +30,7 @@ async def agent(agent: HaluAgent, item: Item, dataset: str) -> Row:
         raise ModelError(detection.error or "the endpoint failed")
     return blank(item, dataset, "haluagent").model_copy(
         update={
-            "verdict": detection.hallucination,
+            "verdict": verdict_on(detection),
             "score": detection.score,
             "claims": tuple(claim_row(detection, item, number) for number in range(len(item.claims))),
             "usage": detection.usage,
@@ -38,6 +38,14 @@ async def agent(agent: HaluAgent, item: Item, dataset: str) -> Row:
             "detection": detection,
         }
     )
+
+
+def verdict_on(detection: Detection) -> bool | None:
+    """Return the verdict that is compared with a set's label: what the reference does not say counts as a hallucination, as it
+    does in `check` and `claims`."""
+    if detection.hallucination is None and any(entry.reason_code for entry in detection.sentences):
+        return True
+    return detection.hallucination
 
 
 async def untaught(own: HaluAgent, item: Item, dataset: str) -> Row:
