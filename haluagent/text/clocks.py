@@ -16,11 +16,13 @@ _CLOCK = re.compile(
 _HAN_CLOCK = re.compile(
     r"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)\s*)?(?P<hour>[01]?\d|2[0-3])\s*(?:[点时](?!间)(?P<part>半|(?:\d{1,2})分?)?|[:：](?P<minute>[0-5]\d))"
 )
+_HAN_HOUR = r"二十[一二三]?|十[一二三四五六七八九]?|[一二两三四五六七八九]"
+_HAN_MINUTE = r"[零〇][一二三四五六七八九]|[二三四五]?十[一二三四五六七八九]?"  # 六点二分 may be a score
 _HAN_WORDS = re.compile(
-    r"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)(?P<hour>[一二两三四五六七八九]|十[一二]?)点(?P<part>半|一刻|三刻)?"
-    r"|(?P<alone>[一二两三四五六七八九]|十[一二]?)点(?P<rest>半|一刻|三刻|钟|整))"
+    rf"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)(?P<hour>{_HAN_HOUR})点(?P<part>半|一刻|三刻|(?:{_HAN_MINUTE})分?)?"
+    rf"|(?<![二十])(?P<alone>{_HAN_HOUR})点(?P<rest>半|一刻|三刻|钟|整|(?:{_HAN_MINUTE})分(?!之)))"
 )
-_HAN_HOURS = dict(zip("一 二 三 四 五 六 七 八 九 十 十一 十二 两".split(), [*range(1, 13), 2], strict=True))
+_HAN_DIGITS = "〇一二三四五六七八九"
 _PARTS = {"半": 30, "一刻": 15, "三刻": 45}
 _HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
 _ENGLISH = re.compile(
@@ -83,10 +85,17 @@ def find_clocks(text: str) -> list[Clock]:
 def _han_words(text: str) -> Iterator[Clock]:
     """Yield the times that Han numerals name: 晚上十一点半, 三点钟. Without a part of the day 三点 may be three points."""
     for match in _HAN_WORDS.finditer(text):
-        hour, half = _HAN_HOURS[match["hour"] or match["alone"]], match["half"]
+        hour, half = _han_number(match["hour"] or match["alone"]), match["half"]
+        part = (match["part"] or match["rest"] or "").rstrip("分钟整")
         late = half in _LATE or (half == "中午" and hour < 3)
-        minutes = (hour + 12 * (late and hour < 12)) * 60 + _PARTS.get(match["part"] or match["rest"], 0)
-        yield Clock(minutes, not half, match.span(), match[0])
+        minutes = (hour + 12 * (late and hour < 12)) * 60 + (_PARTS.get(part) or _han_number(part))
+        yield Clock(minutes, not half and hour <= 12, match.span(), match[0])
+
+
+def _han_number(text: str) -> int:
+    """Read 两, 零五, 十, 二十三; an empty text is 0."""
+    tens, ten, ones = text.replace("两", "二").replace("零", "").rpartition("十")
+    return (10 * (_HAN_DIGITS.index(tens) if tens else 1) if ten else 0) + (_HAN_DIGITS.index(ones) if ones else 0)
 
 
 def _english_words(text: str) -> Iterator[Clock]:

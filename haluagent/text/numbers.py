@@ -56,6 +56,12 @@ _ARTICLE_MEASURES = set("个名位只条头本张支根块片件次回遍趟场�
 _EXACT_ONES = tuple(m for m in _MEASURES if m not in _ARTICLE_MEASURES)
 _BESIDE_OPERATOR = re.compile(r"[+\-*/×÷=加减乘除≈]")
 _ORDINAL = re.compile(r"(?:第|星期|周|礼拜|初)$")
+_OVERS = "one two three four five six seven eight nine".split()
+_UNDERS = {"third": 3, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10}
+_ENGLISH_FRACTION = re.compile(
+    rf"(?<![A-Za-z-])(?:(?P<over>{'|'.join(_OVERS)})[\s-]|an?\s(?=[a-z]+\sof\b))(?P<under>{'|'.join(_UNDERS)})(?P<plural>s)?\b",
+    re.IGNORECASE,
+)
 _PRONOUN = re.compile(r"\s+(?:of|another)\b", re.IGNORECASE)
 _NOT_A_COUNT = re.compile(r"(?:no|any|every|each|some|this|that|the|which)\s+$", re.IGNORECASE)
 
@@ -78,7 +84,7 @@ def _find_numbers(text: str) -> tuple[Number, ...]:
     plain = Plain(text)
     found: list[tuple[int, int, Fraction, int | None, bool]] = []
     taken = Taken(len(plain.text))
-    for reader in (_fractions, _decimals, _han, _english):
+    for reader in (_fractions, _english_fractions, _decimals, _han, _english):
         for item in reader(plain.text):
             if not taken.meets(item[:2]):
                 found.append(item)
@@ -240,6 +246,15 @@ def _is_count(text: str, match: re.Match[str], value: Fraction) -> bool:
         return after.startswith(_EXACT_ONES if value == 1 else tuple(_MEASURES))
     scaled = any(numeral in match[0] for numeral in "十百千万亿点")
     return scaled and match[0] not in ("万一", "一十", "千百", "百十", "万千")
+
+
+def _english_fractions(text: str) -> _Found:
+    """Yield fractions in English words: `two thirds`, `one-fifth`, `a third of`. A `quarter` may be three months, and `a third`
+    the next one."""
+    for match in _ENGLISH_FRACTION.finditer(text):
+        over = _OVERS.index(match["over"].lower()) + 1 if match["over"] else 1
+        if (over > 1) == bool(match["plural"]):
+            yield match.start(), match.end(), Fraction(over, _UNDERS[match["under"].lower()]), None, False
 
 
 def _english(text: str) -> _Found:

@@ -27,6 +27,7 @@ from haluagent.text.numbers import find_numbers, matches, show
             {"twenty-five": 25, "three hundred and five": 305, "two dozen": 24},
         ),
         ("half a dozen", {"half a dozen": 6}),
+        ("Two thirds, one-fifth, a third of it", {"Two thirds": "2/3", "one-fifth": "1/5", "a third": "1/3"}),
         ("$16.50 ￥20 ２５个", {"16.50": "16.5", "20": 20, "２５": 25}),
         ("10²", {"10": 10, "²": 2}),
     ],
@@ -53,6 +54,8 @@ def test_numbers_and_their_places(text: str, expected: dict[str, object]) -> Non
         "2nd",
         "H2O",
         "no one",
+        "a third person",
+        "the third of May",
         "星期三",
     ],
 )
