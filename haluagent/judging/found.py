@@ -17,6 +17,7 @@ from haluagent.types import Evidence, Sentence, Span
 PASSAGE_TOKENS = 350
 SUPPORTED, CONTRADICTED = 0.7, 0.3  # judgements; between them nothing is decided by a judgement
 QUOTED = 0.9  # what a page says word for word
+SUPPORTED_ALL_THE_SAME = 0.9  # where the passage gives another answer
 RELATED = 0.3  # the share of a sentence's words in a passage that could support it
 ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
 # The share of the words of the answer that a passage gives by itself, in a sentence that says another one.
@@ -106,10 +107,10 @@ def _answers(context: ToolContext, sentence: Sentence) -> bool:
 
 
 def supports(found: PassageVerdict) -> float | None:
-    """Return the confidence in [0, 1] that a passage supports the sentence; None where it does not."""
-    if found.agrees is not None and found.agrees <= DISAGREES:
-        return None
-    return found.supported if found.supported >= SUPPORTED else None
+    """Return the confidence in [0, 1] that a passage supports the sentence; None where it does not. Where the passage gives
+    another answer by itself, which may only be a worse one ("a mason" for who built it), the judgement has to be surer."""
+    differs = found.agrees is not None and found.agrees <= DISAGREES
+    return found.supported if found.supported >= (SUPPORTED_ALL_THE_SAME if differs else SUPPORTED) else None
 
 
 def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdict) -> bool:
