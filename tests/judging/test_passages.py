@@ -90,6 +90,9 @@ def test_passage(text: str, window: tuple[int, int] | None, query: str, found: s
         ("占百分之二十，共三十个。", "占20%，共30个。", []),
         ("共有35人，分5组。", "共有三十五人。", ["5"]),
         ("It took long.", "", []),
+        ("It closes at 7 p.m.", "Open 9:00-19:00", []),
+        ("It closes at 8 p.m.", "Open 9:00-19:00", ["8"]),
+        ("晚上七点二十分关门", "营业到19:20", []),
     ],
 )
 def test_missing_numbers(claim: str, text: str, missing: list[str]) -> None:
