@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 
 from haluagent.detection.check_worthiness import is_claim
 from haluagent.detection.limits import TURN_TOKENS, Meter
-from haluagent.detection.reflection import SURE, revise
+from haluagent.detection.reflection import tested_again
 from haluagent.detection.state import DetectionState
 from haluagent.detection.verdict import (
     WAYS_OUT,
@@ -20,7 +21,7 @@ from haluagent.detection.verdict import (
 )
 from haluagent.errors import FormatError
 from haluagent.prompts import fence, fence_turn, render
-from haluagent.protocols import Message
+from haluagent.protocols import Generation, Message
 from haluagent.tooling import turn_format
 from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
 
@@ -77,18 +78,13 @@ class _Branch:
         """Make the call. Return the entry that it leads to, or None where the branch goes on."""
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
         if self.doubted:
-            return self.settle(self.doubted, step.result)
+            return tested_again(self.state, self.doubted, step.result)
         if turn.call.name in WAYS_OUT and step.result:
             return await self.end_without_check(turn, step.result)
         said = observation = step.result.observation if step.result else step.error or ""
-        if step.result and self.may_doubt(turn.call, step.result):
-            self.doubted = label(self.state, self.sentence, turn.call, step.result)
-            self.offered = [*(item for item in self.offered if not item.system), self.state.registry["get_answer"]]
-            self.reply_to(turn, f"{said}; {render('reason', self.language, kind='surprising', detail='')}")
-            return None
         if step.result and step.result.label:
             if entry := label(self.state, self.sentence, turn.call, step.result):
-                return entry
+                return self.doubt(turn, entry)
             observation = render("reason", self.language, kind="open", detail=open_text(self.state, self.sentence))
             said = f"{said}; {observation}"
         if step.result:  # it could not decide, or not all, and would not the next time
@@ -101,21 +97,19 @@ class _Branch:
         self.reply_to(turn, said)
         return None
 
-    def may_doubt(self, call: ToolCall, found: ToolResult) -> bool:
-        """Withdraw a tool that contradicts the sentence, and return True where a model that leads can test that with another one:
-        a false alarm costs a user more than a miss."""
-        if found.label != "contradicted" or self.state.autonomy != "free" or self.sentence.index == 0:
-            return False
-        self.withdraw(call.name)
-        return any(not item.system for item in self.offered)
-
-    def settle(self, entry: MemoryEntry, again: ToolResult | None) -> MemoryEntry:
-        """Return the entry of a contradiction that the model had the chance to test; nothing is decided where a second tool is sure
-        of the opposite."""
-        if again and again.label == "supported" and not again.open and again.confidence > SURE:
-            reason = f"{entry.reason}; {again.observation}"
-            return revise(self.state, entry, "unverified", reason, again.confidence, again.evidence)
-        return entry
+    def doubt(self, turn: turn_format.ModelTurn, entry: MemoryEntry) -> MemoryEntry | None:
+        """Return the entry that a call leads to; None where it contradicts the sentence, and a model that leads can test that with
+        another tool: a false alarm costs a user more than a miss."""
+        if entry.label != "contradicted" or self.state.autonomy != "free" or self.sentence.index == 0:
+            return entry
+        self.withdraw(turn.call.name)
+        others = [item for item in self.offered if not item.system]
+        if not others:
+            return entry
+        self.doubted = entry
+        self.offered = [*others, self.state.registry["get_answer"]]
+        self.reply_to(turn, f"{entry.reason}; {render('reason', self.language, kind='surprising', detail='')}")
+        return None
 
     def withdraw(self, name: str) -> None:
         """Stop offering a tool that has nothing new to say here. After the last one the `later` tools are offered."""
@@ -142,26 +136,13 @@ class _Branch:
         self.tell_offered()
         while True:
             self.turn_began = self.model.usage
-            generation = await self.model.generate(
-                self.messages,
-                stop=["\n" + mark.strip() for mark in turn_format.OBSERVATION.values()],
-                grammar=turn_format.grammar(self.offered, [self.sentence.name], self.language, self.failed),
-                max_tokens=TURN_TOKENS,
-            )
+            grammar = turn_format.grammar(self.offered, [self.sentence.name], self.language, self.failed)
+            generation = await write_turn(self.model, self.messages, grammar)
             try:
                 return self.allowed(turn_format.parse(generation.text, generation.truncated))
             except FormatError as error:
                 self.format_errors += 1
-                self.state.keep(
-                    Step(
-                        sentence=self.sentence.index,
-                        thought=generation.text,
-                        call=None,
-                        result=None,
-                        error=str(error),
-                        usage=generation.usage,
-                    )
-                )
+                self.state.keep(unusable(self.sentence.index, generation, error))
                 if self.format_errors > self.state.limits.format_errors:
                     return None
                 self.reply(generation.text, str(error))
@@ -235,6 +216,19 @@ class _Branch:
         detail = "; ".join(filter(None, (self.last_observation, self.remark)))
         reason = render("reason", self.language, kind=kind, detail=detail)
         return await undecided(self.state, self.sentence, reason, self.model, closed_book=kind not in limits)
+
+
+async def write_turn(model: Meter, messages: Sequence[Message], grammar: str) -> Generation:
+    """Let the model write one turn, up to the observation that a tool will make."""
+    stop = ["\n" + mark.strip() for mark in turn_format.OBSERVATION.values()]
+    return await model.generate(messages, stop=stop, grammar=grammar, max_tokens=TURN_TOKENS)
+
+
+def unusable(sentence: int | None, generation: Generation, error: FormatError) -> Step:
+    """Make the step of a turn that cannot be used."""
+    return Step(
+        sentence=sentence, thought=generation.text, call=None, result=None, error=str(error), usage=generation.usage
+    )
 
 
 def exchange(said: str, observation: str, language: Language) -> list[Message]:

@@ -17,7 +17,7 @@ from haluagent.judging.passages import quoted
 from haluagent.prompts import render
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.text.topics import topics
-from haluagent.types import Evidence, Label, MemoryEntry
+from haluagent.types import Evidence, Label, MemoryEntry, ToolResult
 
 SURE = 0.75  # a judgement must be this sure to overrule a tool that computed
 QUOTED = 0.95
@@ -179,6 +179,16 @@ def uses(text: str, wrong: list[Number], question: str) -> list[str]:
     values = {number.value for number in wrong} - given
     fresh = {number.span for number in stated_results(text)}
     return [number.text for number in find_numbers(text) if number.value in values and number.span not in fresh]
+
+
+def tested_again(state: DetectionState, entry: MemoryEntry, found: ToolResult | None) -> MemoryEntry:
+    """Return an entry after another tool tested its sentence: where that one is sure of the opposite, the two disagree and
+    nothing is decided."""
+    opposite = found and not found.open and {found.label, entry.label} == {"supported", "contradicted"}
+    if not found or not opposite or found.confidence <= SURE:
+        return entry
+    reason = f"{entry.reason}; {found.observation}"
+    return revise(state, entry, "unverified", reason, found.confidence, found.evidence)
 
 
 def revise(

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 
-from haluagent.detection.branch import exchange
-from haluagent.detection.limits import TURN_TOKENS, Meter
-from haluagent.detection.reflection import SURE, revise
+from haluagent.detection.branch import exchange, unusable, write_turn
+from haluagent.detection.limits import Meter
+from haluagent.detection.reflection import revise, tested_again
 from haluagent.detection.state import DetectionState
-from haluagent.detection.transcript import pointed, useful
+from haluagent.detection.transcript import has_room, pointed, useful
 from haluagent.detection.verdict import CLOSED_BOOK, act
 from haluagent.errors import FormatError
 from haluagent.prompts import render
 from haluagent.tooling import turn_format
-from haluagent.types import MemoryEntry, Sentence, Step, ToolResult
+from haluagent.types import MemoryEntry, Sentence, ToolResult
 
 
 async def review(state: DetectionState, model: Meter) -> None:
@@ -31,15 +31,10 @@ async def review(state: DetectionState, model: Meter) -> None:
     tools = [item for item in fitting if not item.system or item.name == "get_answer"]
     grammar = turn_format.grammar(tools, [claim.name for claim in claims], state.task.language)
     for _ in range(state.limits.steps):
-        if sum(model.count_tokens(message["content"]) for message in messages) + TURN_TOKENS > model.context:
+        if not has_room(messages, model):
             return
         before = model.usage
-        generation = await model.generate(
-            messages,
-            stop=["\n" + mark.strip() for mark in turn_format.OBSERVATION.values()],
-            grammar=grammar,
-            max_tokens=TURN_TOKENS,
-        )
+        generation = await write_turn(model, messages, grammar)
         try:
             turn = turn_format.parse(generation.text, generation.truncated)
             if turn.call.name not in [item.name for item in tools]:
@@ -49,13 +44,10 @@ async def review(state: DetectionState, model: Meter) -> None:
                 return
             claim = await asyncio.to_thread(_doubted, state, turn, claims, model)
         except FormatError as error:
-            step = Step(
-                sentence=None, thought=generation.text, call=None, result=None, error=str(error), usage=generation.usage
-            )
-            state.keep(step)
+            step = state.keep(unusable(None, generation, error))
         else:
             step = await act(state, claim.index, turn, model, before)
-            if step.result and step.result.label in ("supported", "contradicted") and not step.result.open:
+            if step.result:
                 _count(state, state.memory[claim.index], turn.call.name, step.result)
         observation = step.result.observation if step.result else step.error or ""
         messages += exchange(generation.text, observation, state.task.language)
@@ -74,11 +66,8 @@ def _doubted(state: DetectionState, turn: turn_format.ModelTurn, claims: Sequenc
 
 
 def _count(state: DetectionState, entry: MemoryEntry, tool: str, found: ToolResult) -> None:
-    """Let a second test count: it decides what no tool had decided. Where it is sure of the opposite of what another found, the
-    two disagree and nothing is decided."""
-    if entry.label == "unverified" or entry.tool == CLOSED_BOOK:
-        if entry.revised_from is None and found.label:
-            revise(state, entry, found.label, found.observation, found.confidence, found.evidence, tool)
-    elif found.label != entry.label and found.confidence > SURE:
-        reason = f"{entry.reason}; {found.observation}"
-        revise(state, entry, "unverified", reason, found.confidence, found.evidence)
+    """Let a second test count: it decides what no tool had decided, and may disagree with what one had."""
+    if entry.label != "unverified" and entry.tool != CLOSED_BOOK:
+        tested_again(state, entry, found)
+    elif entry.revised_from is None and found.label in ("supported", "contradicted") and not found.open:
+        revise(state, entry, found.label, found.observation, found.confidence, found.evidence, tool)

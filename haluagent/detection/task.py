@@ -59,7 +59,7 @@ class DetectionTask:
         shown = render(
             "review", self.language, question=self.question, reference=self.reference is not None, entries=entries
         )
-        return [{"role": "system", "content": self.system}, {"role": "user", "content": shown}]
+        return self._conversation(shown)
 
     def opening(self) -> list[Message]:
         """Return the messages that open a single transcript over the whole response, not yet split."""
@@ -82,10 +82,10 @@ class DetectionTask:
             "target": target,
             "claim": clip(claim, self.room // 2, self.count)[0],
         }
-        return [
-            {"role": "system", "content": self.system},
-            {"role": "user", "content": render("task", self.language, item=item)},
-        ]
+        return self._conversation(render("task", self.language, item=item))
+
+    def _conversation(self, said: str) -> list[Message]:
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": said}]
 
 
 def make_task(

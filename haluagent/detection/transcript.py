@@ -6,7 +6,7 @@ Its cost grows with the square of the number of sentences; it is kept for models
 import asyncio
 from collections.abc import Sequence
 
-from haluagent.detection.branch import exchange
+from haluagent.detection.branch import exchange, write_turn
 from haluagent.detection.limits import TURN_TOKENS, BudgetExceeded, Meter
 from haluagent.detection.state import DetectionState
 from haluagent.detection.verdict import act, label, open_text, states_something, unreached
@@ -35,14 +35,10 @@ async def transcript(state: DetectionState, units: Sequence[Sentence], model: Me
     format_errors = 0
     stop: Stop = "step_limit"
     for _ in range(limits.steps * len(units) + 2):
-        _check_room(messages, model)
+        if not has_room(messages, model):
+            raise BudgetExceeded(f"the transcript outgrew the model's context of {model.context} tokens")
         before = model.usage
-        generation = await model.generate(
-            messages,
-            stop=["\n" + mark.strip() for mark in turn_format.OBSERVATION.values()],
-            grammar=grammar,
-            max_tokens=TURN_TOKENS,
-        )
+        generation = await write_turn(model, messages, grammar)
         turn = None
         try:
             turn = turn_format.parse(generation.text, generation.truncated)
@@ -91,10 +87,9 @@ def useful(state: DetectionState, units: Sequence[Sentence], model: Meter) -> li
     return [item for item in state.registry if item.system or any(fits(item, context, unit) for unit in units)]
 
 
-def _check_room(messages: list[Message], model: Meter) -> None:
-    used = sum(model.count_tokens(message["content"]) for message in messages)
-    if used + TURN_TOKENS > model.context:
-        raise BudgetExceeded(f"the transcript outgrew the model's context of {model.context} tokens")
+def has_room(messages: Sequence[Message], model: Meter) -> bool:
+    """Return whether a turn fits into the model's context after these messages."""
+    return sum(model.count_tokens(message["content"]) for message in messages) + TURN_TOKENS <= model.context
 
 
 def pointed(state: DetectionState, turn: turn_format.ModelTurn, model: Meter) -> Sentence | None:

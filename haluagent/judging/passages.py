@@ -72,12 +72,12 @@ def missing_numbers(claim: str, text: str) -> list[str]:
     """Return the numbers of a claim that a text does not have, as they are written in the claim. Those of a time of day that the
     text has are not among them, however it is written there (7 p.m. for 19:00)."""
     known = {number.value for number in find_numbers(text)}
-    times = find_clocks(text)
-    same = [clock.span for clock in find_clocks(claim) if any(clock.is_same(one) for one in times)]
-    return [
-        number.text
+    absent = [
+        number
         for number in find_numbers(claim)
-        if number.value not in known
-        and not any(start <= number.span[0] < end for start, end in same)
-        and not re.search(rf"(?<![\d.]){re.escape(number.text)}(?!\.?\d)", text)
+        if number.value not in known and not re.search(rf"(?<![\d.]){re.escape(number.text)}(?!\.?\d)", text)
     ]
+    said = find_clocks(claim) if absent else []
+    times = find_clocks(text) if said else []
+    same = [clock.span for clock in said if any(clock.is_same(one) for one in times)]
+    return [one.text for one in absent if not any(start <= one.span[0] < end for start, end in same)]

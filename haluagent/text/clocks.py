@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from haluagent.text.normalize import TRADITIONAL
+from haluagent.text.numerals import read_han
 from haluagent.text.places import Taken
 from haluagent.types import Span
 
@@ -22,7 +23,6 @@ _HAN_WORDS = re.compile(
     rf"(?:(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|晚)(?P<hour>{_HAN_HOUR})点(?P<part>半|一刻|三刻|(?:{_HAN_MINUTE})分?)?"
     rf"|(?<![二十])(?P<alone>{_HAN_HOUR})点(?P<rest>半|一刻|三刻|钟|整|(?:{_HAN_MINUTE})分(?!之)))"
 )
-_HAN_DIGITS = "〇一二三四五六七八九"
 _PARTS = {"半": 30, "一刻": 15, "三刻": 45}
 _HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
 _ENGLISH = re.compile(
@@ -85,17 +85,11 @@ def find_clocks(text: str) -> list[Clock]:
 def _han_words(text: str) -> Iterator[Clock]:
     """Yield the times that Han numerals name: 晚上十一点半, 三点钟. Without a part of the day 三点 may be three points."""
     for match in _HAN_WORDS.finditer(text):
-        hour, half = _han_number(match["hour"] or match["alone"]), match["half"]
+        hour, half = int(read_han(match["hour"] or match["alone"]) or 0), match["half"]
         part = (match["part"] or match["rest"] or "").rstrip("分钟整")
         late = half in _LATE or (half == "中午" and hour < 3)
-        minutes = (hour + 12 * (late and hour < 12)) * 60 + (_PARTS.get(part) or _han_number(part))
+        minutes = (hour + 12 * (late and hour < 12)) * 60 + (_PARTS.get(part) or int(read_han(part) or 0))
         yield Clock(minutes, not half and hour <= 12, match.span(), match[0])
-
-
-def _han_number(text: str) -> int:
-    """Read 两, 零五, 十, 二十三; an empty text is 0."""
-    tens, ten, ones = text.replace("两", "二").replace("零", "").rpartition("十")
-    return (10 * (_HAN_DIGITS.index(tens) if tens else 1) if ten else 0) + (_HAN_DIGITS.index(ones) if ones else 0)
 
 
 def _english_words(text: str) -> Iterator[Clock]:

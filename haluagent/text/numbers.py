@@ -56,10 +56,9 @@ _ARTICLE_MEASURES = set("个名位只条头本张支根块片件次回遍趟场�
 _EXACT_ONES = tuple(m for m in _MEASURES if m not in _ARTICLE_MEASURES)
 _BESIDE_OPERATOR = re.compile(r"[+\-*/×÷=加减乘除≈]")
 _ORDINAL = re.compile(r"(?:第|星期|周|礼拜|初)$")
-_OVERS = "one two three four five six seven eight nine".split()
 _UNDERS = {"third": 3, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10}
 _ENGLISH_FRACTION = re.compile(
-    rf"(?<![A-Za-z-])(?:(?P<over>{'|'.join(_OVERS)})[\s-]|an?\s(?=[a-z]+\sof\b))(?P<under>{'|'.join(_UNDERS)})(?P<plural>s)?\b",
+    rf"(?<![A-Za-z-])(?:(?P<over>one|two|three|four|five|six|seven|eight|nine)[\s-]|an?\s(?=[a-z]+\sof\b))(?P<under>{'|'.join(_UNDERS)})(?P<plural>s)?\b",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"\s+(?:of|another)\b", re.IGNORECASE)
@@ -252,9 +251,9 @@ def _english_fractions(text: str) -> _Found:
     """Yield fractions in English words: `two thirds`, `one-fifth`, `a third of`. A `quarter` may be three months, and `a third`
     the next one."""
     for match in _ENGLISH_FRACTION.finditer(text):
-        over = _OVERS.index(match["over"].lower()) + 1 if match["over"] else 1
+        over = read_english(match["over"] or "one") or Fraction(1)
         if (over > 1) == bool(match["plural"]):
-            yield match.start(), match.end(), Fraction(over, _UNDERS[match["under"].lower()]), None, False
+            yield match.start(), match.end(), over / _UNDERS[match["under"].lower()], None, False
 
 
 def _english(text: str) -> _Found:

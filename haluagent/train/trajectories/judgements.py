@@ -96,7 +96,7 @@ def _labelled(row: Any) -> Any:
 
 def written() -> list[TaughtClaim]:
     """Return the claims that were written for this: sentences about documents, and answers to questions of their own (source
-    "answers"), about these documents and about the texts of HaluEval-QA's generated part."""
+    "answers"), about these documents, short texts, and the texts of HaluEval-QA's generated part."""
     return [
         TaughtClaim(
             id=f"{row['id']}:{place}", source="answers" if "question" in one else "documents", language=one["language"],
