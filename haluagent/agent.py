@@ -4,7 +4,7 @@ import asyncio
 import copy
 import queue
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from haluagent.detection.limits import Limits
 from haluagent.detection.pipeline import Run, Strategy
 from haluagent.detection.recheck import recheck
-from haluagent.detection.state import Autonomy
+from haluagent.detection.state import PARTS, Autonomy, Part
 from haluagent.errors import ConfigError
 from haluagent.events import Answered, Event
 from haluagent.models import resolve
@@ -68,6 +68,7 @@ class HaluAgent:
         limits: Limits | None = None,
         concurrency: int | None = None,
         reflect: bool = True,
+        without: Collection[Part | str] = (),
         sandbox: Sandbox | SandboxName | None = "auto",
         search: SearchProvider | str | None = "auto",
         translator: Translator | None = None,
@@ -76,6 +77,8 @@ class HaluAgent:
             raise ConfigError(f"strategy {strategy!r} is not known: use 'branches' or 'linear'")
         if autonomy not in ("guided", "free"):
             raise ConfigError(f"autonomy {autonomy!r} is not known: use 'guided' or 'free'")
+        if unknown := set(without) - set(PARTS):
+            raise ConfigError(f"without {', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
         if concurrency is not None and concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: at least one sentence has to be checked at a time")
         if isinstance(model, str) or model is None:
@@ -92,6 +95,7 @@ class HaluAgent:
             concurrency = model.concurrency if isinstance(model, Concurrent) else 1
         self.concurrency = concurrency
         self.reflect = reflect
+        self.without = frozenset(part for part in PARTS if part in without)
         self.services = make_services(sandbox, search, translator)
         self._loop: _Loop | None = None
         self._loop_lock = threading.Lock()
@@ -247,6 +251,7 @@ class HaluAgent:
                 closed_book=self.closed_book,
                 concurrency=self.concurrency,
                 reflection=self.reflect,
+                without=self.without,
                 services=self.services,
                 emit=emit,
             )

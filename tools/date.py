@@ -1,4 +1,4 @@
-"""Dates: the days between two of them, and the weekday of one."""
+"""Dates: the days between two of them, the weekday of one, and what the calendar adds to those of a text."""
 
 import asyncio
 import calendar
@@ -9,7 +9,11 @@ from datetime import timedelta
 from fractions import Fraction
 
 from haluagent.errors import FormatError, ToolError
+from haluagent.judging.judge import WINDOW_TOKENS
+from haluagent.judging.passages import best_windows
+from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.protocols import ToolContext
+from haluagent.text.calendar_facts import calendar_facts, names_time
 from haluagent.text.date_claims import (
     Between,
     DistanceClaim,
@@ -31,6 +35,7 @@ from haluagent.tooling.tool import Demo
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 CONFIDENCE = 0.98
+TAKEN_UP = 3  # sentences before one whose dates it may take up
 STEPS = 8
 GREGORIAN_IN_ENGLAND = Day(1753, 1, 1)
 GREGORIAN_EVERYWHERE = Day(1923, 3, 1)
@@ -48,10 +53,11 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
 
 @tool(
     description={
-        "en": "Check the number of days between two dates, or the weekday of a date. date(sentence=S1) reads the dates "
-        "from S1 and the question; start and end name them if there are more.",
-        "zh": "检查两个日期之间的天数，或某一天是星期几。date(sentence=S1) 从 S1 和题目中读取日期；"
-        "日期较多时用 start、end 指明。",
+        "en": "Check the number of days between two dates, the weekday of a date, or a day, an age or a time that follows from "
+        "dates. date(sentence=S1) reads the dates from S1, the question and the reference; start and end name two of the "
+        "question's if there are more.",
+        "zh": "检查两个日期之间的天数、某一天是星期几，或由日期推出的某一天、年龄、期限。date(sentence=S1) 从 S1、题目和参考资料中"
+        "读取日期；题目中日期较多时用 start、end 指明。",
     },
     demos=[
         Demo(
@@ -72,6 +78,8 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
         ),
     ],
     when=_can_decide,
+    adds=lambda context, sentence: bool(_facts(context, sentence)),
+    plausible=lambda context, sentence: sentence.index > 0 and names_time(sentence.claim),
 )
 async def date(
     context: ToolContext, sentence: Sentence, start: str | None = None, end: str | None = None
@@ -81,10 +89,15 @@ async def date(
     Decides only what the sentence says plainly: the weekday beside one date, the length of time between exactly two, the
     question's own where it asks for nothing else, and days that no calendar has. The parts that say anything else are
     left open. An inclusive count, and a weekday by the Julian calendar, get no label.
+    A weekday, a day or a length of time that follows from the dates of the reference or the question is worked out, as facts
+    for `match` to read (`text.calendar_facts`).
     `start` and `end` must be written in the question, the response or the reference, else FormatError; they choose two
     dates of a question with more. Raises ToolError where nothing can be decided.
     """
-    return await asyncio.to_thread(_check, context, sentence, start, end)
+    findings, facts = await asyncio.to_thread(_look, context, sentence, start, end)
+    if findings:
+        return await asyncio.to_thread(_decided, context, sentence, findings)
+    return ToolResult(observation="; ".join(facts), facts=tuple(facts))
 
 
 @dataclass(frozen=True)
@@ -97,16 +110,44 @@ class _Finding:
     stated: Span
 
 
-def _check(context: ToolContext, sentence: Sentence, start: str | None, end: str | None) -> ToolResult:
+def _look(
+    context: ToolContext, sentence: Sentence, start: str | None, end: str | None
+) -> tuple[list[_Finding], list[str]]:
+    """Return what the calendar says of the sentence's claims, or else the lines that it adds. Raises ToolError where there is
+    neither."""
     named = None
     if start and end and _may_name(context, sentence):
         named = Between(_given(context, start), _given(context, end), "days", False, False)
-    findings = _findings(context, sentence, named)
-    if not findings:
-        find_dates(sentence.text)  # says which date can be read in two ways
-        if _may_name(context, sentence):
-            raise ToolError(message("date.no_dates", context.language))
-        raise ToolError(message("date.no_claim", context.language))
+    if findings := _findings(context, sentence, named):
+        return findings, []
+    if facts := _facts(context, sentence):
+        return [], facts
+    find_dates(sentence.text)  # says which date can be read in two ways
+    if _may_name(context, sentence):
+        raise ToolError(message("date.no_dates", context.language))
+    raise ToolError(message("date.no_claim", context.language))
+
+
+def _facts(context: ToolContext, sentence: Sentence) -> list[str]:
+    """Return what the calendar adds to the dates of the question and of the part of the reference that is about the sentence, or,
+    without a reference, of what the response says before."""
+    if sentence.index == 0 or not names_time(sentence.claim):
+        return []
+    if context.reference is None:
+        return calendar_facts(sentence.claim, context.question, context.language, _before(context, sentence))
+    about = f"{context.question} {sentence.claim}"
+    windows, _ = best_windows(context.reference, about, 1, WINDOW_TOKENS, ApproximateTokenizer().count)
+    known = [context.question, *(context.reference[slice(*span)] for span in windows)]
+    return calendar_facts(sentence.claim, "\n".join(known), context.language)
+
+
+def _before(context: ToolContext, sentence: Sentence) -> str:
+    """Return the sentences of the response before this one that it may take up."""
+    return " ".join(other.text for other in context.sentences[: sentence.index - 1][-TAKEN_UP:])
+
+
+def _decided(context: ToolContext, sentence: Sentence, findings: Sequence[_Finding]) -> ToolResult:
+    """Return the label that the findings give."""
     labels = {finding.label for finding in findings}
     label: Label | None = "supported" if labels == {"supported"} else None
     told = findings

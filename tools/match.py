@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from haluagent.errors import ToolError
-from haluagent.judging.comparison import CLEAR, judge, result_of
+from haluagent.judging.comparison import CLEAR, derived, judge, result_of
 from haluagent.judging.judge import WINDOW_TOKENS, TextSource, ask
 from haluagent.judging.passages import best_windows
 from haluagent.protocols import ToolContext
@@ -15,15 +15,18 @@ Where = Literal["question", "response", "reference"]
 
 
 def _can_match(context: ToolContext, sentence: Sentence) -> bool:
-    """Return whether there is a reference, or another sentence that this one could contradict."""
-    return sentence.index > 0 and (context.reference is not None or len(context.sentences) > 1)
+    """Return whether there is a reference, facts that follow from the question or the response, or another sentence that this
+    one could contradict."""
+    return sentence.index > 0 and (context.reference is not None or bool(context.facts) or len(context.sentences) > 1)
 
 
-def _the_reference(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
-    """Choose the reference for a response of one sentence, which has nothing else to be compared with, and for a sentence
-    whose figures were worked out from it."""
-    only = context.reference is not None and (len(context.sentences) == 1 or context.facts)
-    return {"sentence": sentence.name, "context": "reference"} if only else None
+def _the_only_text(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
+    """Choose the reference for a response of one sentence, which has nothing else to be compared with, and the text that facts
+    follow from: the reference, or else what stands before the sentence."""
+    if not context.facts and (context.reference is None or len(context.sentences) > 1):
+        return None
+    before = "response" if sentence.index > 1 else "question"
+    return {"sentence": sentence.name, "context": before if context.reference is None else "reference"}
 
 
 @tool(
@@ -55,17 +58,19 @@ def _the_reference(context: ToolContext, sentence: Sentence) -> dict[str, Any] |
     ),
     when=_can_match,
     general=True,
-    obvious=_the_reference,
+    obvious=_the_only_text,
 )
 async def match(tool_context: ToolContext, sentence: Sentence, context: Where) -> ToolResult:
     """Judge `sentence` against the reference, the question, or the response before it.
 
     A reference can support or contradict. The question and the response can only contradict: that a sentence
-    fits them does not make it true. Of a long one, the window that shares most words with the sentence is read.
-    Raises ToolError where there is no such text.
+    fits them does not make it true. Only with facts that a tool has computed from them can they support it too. Of a long
+    one, the window that shares most words with the sentence is read. Raises ToolError where there is no such text.
     """
     if context == "reference":
         return await judge(tool_context, sentence)
+    if tool_context.facts and tool_context.reference is None:
+        return await derived(tool_context, sentence)
     source = TextSource("question", tool_context.question) if context == "question" else _rest(tool_context, sentence)
     if not source.text.strip():
         raise ToolError(f"there is no {context} to compare with")

@@ -7,6 +7,7 @@ from haluagent.protocols import ToolContext
 from haluagent.text.courtesies import courtesy
 from haluagent.text.lengths import Requirement, Unit, length_requirement
 from haluagent.text.messages import message
+from haluagent.text.segment import split
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Evidence, Label, Language, Sentence, ToolResult
@@ -18,6 +19,13 @@ _WORD = re.compile(
     r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:['’.,-][^\W_\u4e00-\u9fff]+)*"
 )
 _LETTER = re.compile(r"[^\W_]")
+_LENGTH_UNIT = re.compile(
+    r"\b(?:words?|characters?|letters?|sentences?|lines?|paragraphs?)\b|"
+    r"[\d一二两兩三四五六七八九十百千几幾每]\s*[个個]?[汉漢]?(?:[字词詞句行]|段(?![时時]))|字[数數]",
+    re.IGNORECASE,
+)
+_QUOTATION = re.compile(r"[“「『\"]([^“”「」『』\"\n]{8,400})[”」』\"]")
+QUOTATIONS = 2  # of a response, those whose length is counted
 _HYPHEN = re.compile(r"[-‐‑–—/]")
 _OPENING = re.compile(r"\A\s*[^\n]{1,120}(?:[:：]\**\s*\n|\n\s*\n)|\A\s*(?:#{1,6} |\*\*)[^\n]{1,80}\n")
 _CLOSING = re.compile(
@@ -47,8 +55,9 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
 @tool(
     description={
         "en": "Check the length the question asks for (50 words, 300 characters). word_count(sentence=S0) counts the "
-        "whole response.",
-        "zh": "检查题目要求的字数（如“用50字”）。word_count(sentence=S0) 统计整个回答的字数。",
+        "whole response; word_count(sentence=S1) says how long S1, its quotations and the response are.",
+        "zh": "检查题目要求的字数（如“用50字”）。word_count(sentence=S0) 统计整个回答的字数；"
+        "word_count(sentence=S1) 给出 S1、其中引文和整个回答的长度。",
     },
     demos=[
         Demo(
@@ -69,6 +78,7 @@ def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
         ),
     ],
     when=_can_decide,
+    plausible=lambda context, sentence: _LENGTH_UNIT.search(f"{context.question} {sentence.text}") is not None,
     obvious=lambda context, sentence: {"sentence": sentence.name},
 )
 async def word_count(context: ToolContext, sentence: Sentence, length: int | None = None) -> ToolResult:
@@ -76,10 +86,12 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
 
     `length`, where given, must be a number of the question, else FormatError. A length that fits only by another usual
     way of counting (without punctuation, hyphenated words as two, without a title or an opening line) gets no label.
-    Raises ToolError where the question asks for none, and for a sentence: a length is asked of the response as a whole (S0).
+    Of a sentence it decides nothing: how long it is, what it quotes and the whole response, are facts for `match` to read.
+    Raises ToolError where the question asks for no length of the response as a whole (S0).
     """
     if sentence.index:
-        raise ToolError(message("word_count.whole", context.language))
+        lines = _counted(context, sentence)
+        return ToolResult(observation="; ".join(lines), facts=lines)
     requirement = length_requirement(context.question)
     known = {
         *re.findall(r"\d+", context.question.replace(",", "")),
@@ -99,6 +111,29 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
         Evidence(source="question", text=requirement.text, span=requirement.span),
     )
     return ToolResult(observation=observation, label=label, confidence=CONFIDENCE, evidence=evidence)
+
+
+def _counted(context: ToolContext, sentence: Sentence) -> tuple[str, ...]:
+    """Return lines on how long the response is, and a sentence of it, and the quotations in them."""
+    texts = [(message("word_count.response", context.language), context.response), (sentence.name, sentence.text)]
+    texts += [(f"“{_shortened(quoted)}”", quoted) for quoted in _QUOTATION.findall(context.response)[:QUOTATIONS]]
+    return tuple(
+        message(
+            "word_count.counted",
+            context.language,
+            text=name,
+            words=count(text, "words"),
+            characters=count(text, "characters"),
+            bare=len(_LETTER.findall(text)),
+            sentences=len(split(text)),
+        )
+        for name, text in texts
+    )
+
+
+def _shortened(text: str) -> str:
+    """Return a text by its beginning."""
+    return text if len(text) <= 24 else text[:24] + "…"
 
 
 def _fits_otherwise(response: str, requirement: Requirement) -> bool:

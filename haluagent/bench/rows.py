@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from haluagent.bench.datasets.items import Item
+from haluagent.detection.state import Part
 from haluagent.errors import ConfigError
 from haluagent.types import Detection, Label, Language, Record, Usage
 
@@ -32,6 +33,7 @@ class RunInfo(Record):
     autonomy: str = "guided"
     steps: int = 4
     reflection: bool = True
+    without: tuple[Part, ...] = ()
     search: str = "none"
 
 

@@ -24,6 +24,8 @@ def answers(
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
     autonomy: options.AutonomyOption = AgentOptions.autonomy,
+    no_reflect: options.NoReflect = False,
+    without: options.Without = None,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
@@ -37,7 +39,7 @@ def answers(
     sentences. The same command resumes where it stopped."""
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox,
-        search=search, index=index, autonomy=autonomy,
+        search=search, index=index, autonomy=autonomy, reflect=not no_reflect, without=without,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

@@ -43,6 +43,13 @@ MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens evaluated and
 MaxSeconds = Annotated[float | None, typer.Option(callback=_positive, help="Seconds one detection may take.")]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Sentences checked at the same time.")]
 NoReflect = Annotated[bool, typer.Option("--no-reflect", help="Keep the first labels: no reflection.")]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PART",
+        help="Leave a part of the agent out, to see what it does: memory, completion or choice. May be given several times.",
+    ),
+]
 SandboxOption = Annotated[SandboxChoice, typer.Option("--sandbox", help="Where code in a response is run.")]
 SearchOption = Annotated[
     str,
@@ -76,6 +83,7 @@ class AgentOptions:
     max_seconds: float | None = None
     concurrency: int | None = None
     reflect: bool = True
+    without: Sequence[str] | None = None
     sandbox: SandboxChoice = "auto"
     search: str = "auto"
     index: Path | None = None
@@ -130,6 +138,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
         reflect=options.reflect,
+        without=options.without or (),
         tools=[tool for file in options.tools or () for tool in load_file(file)],
         sandbox=options.sandbox,
         search=resolve(

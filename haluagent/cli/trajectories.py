@@ -89,13 +89,14 @@ def judgements(
     ] = False,
     seed: Annotated[int, typer.Option(help="Another one chooses other texts and another order of the options.")] = 17,
 ) -> None:
-    """Make single judgements of claims beside texts, without a detection around them."""
+    """Make single judgements of claims beside texts, and first turns that choose a tool, without a detection around them."""
+    from haluagent.train.trajectories import choices, records, worked_out
     from haluagent.train.trajectories import judgements as making
-    from haluagent.train.trajectories import records, worked_out
 
     made = [*making.make(data, scale, held=held_out, seed=seed), *worked_out.make(seed, held=held_out)]
-    written = records.write(out, made)
-    typer.echo(f"{written:,} judgements are in {out}")
+    turns = choices.make(seed, held=held_out)
+    records.write(out, [*made, *turns])
+    typer.echo(f"{len(made):,} judgements and {len(turns):,} choices of a tool are in {out}")
 
 
 @app.command("filter")

@@ -1,6 +1,7 @@
 """Verification of one sentence: a short ReAct branch of thought, action and observation that ends in a label."""
 
 import asyncio
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from haluagent.detection.verdict import (
     label,
     no_claim,
     offer,
+    offer_later,
     open_text,
     states_something,
     undecided,
@@ -23,18 +25,36 @@ from haluagent.errors import FormatError
 from haluagent.prompts import fence, fence_turn, render
 from haluagent.protocols import Generation, Message
 from haluagent.tooling import turn_format
+from haluagent.tooling.tool import Tool
 from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
 
 
 async def verify(state: DetectionState, sentence: Sentence, model: Meter) -> MemoryEntry:
     """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
+    if state.autonomy == "guided":
+        await _compute(state, sentence, model)
     offered = await asyncio.to_thread(offer, state, sentence, model)
     if not offered.verifies:
         reason = render("reason", state.task.language, kind="no_tool", detail="")
         return await undecided(state, sentence, reason, model)
-    if sentence.text.endswith((":", "：")) and any(item.system for item in offered.now):
+    if sentence.text.endswith((":", "：")) and any(item.system for item in offered):
         return no_claim(state, sentence, "announces")
     return await _Branch(state, sentence, model, offered).run()
+
+
+async def _compute(state: DetectionState, sentence: Sentence, model: Meter) -> None:
+    """Have the tools that cannot decide a sentence compute the facts that they can add to it (`Tool.adds`), for the one that judges
+    it."""
+    context, tools = state.context(model, sentence.index), state.registry
+    adding = await asyncio.to_thread(
+        lambda: [one for one in tools if tools.adds(one, context, sentence) and not tools.fits(one, context, sentence)]
+    )
+    for item in adding:
+        thought = render("reason", state.task.language, kind="only_tool", detail="")
+        turn = turn_format.ModelTurn(
+            thought=thought, call=ToolCall(name=item.name, arguments={"sentence": sentence.name})
+        )
+        await act(state, sentence.index, turn, model, model.usage)
 
 
 class _Branch:
@@ -45,7 +65,8 @@ class _Branch:
         self.sentence = sentence
         self.model = model
         self.language = state.task.language
-        self.offered, self.later = offered
+        self.offered: list[Tool] = offered
+        self.withdrawn: set[str] = set()
         self.failed: Counter[str] = Counter()
         self.turn_began = model.usage
         self.messages: list[Message] = state.task.messages(sentence, state.recalled(sentence))
@@ -54,6 +75,7 @@ class _Branch:
         self.last_observation = ""
         self.remark = ""
         self.doubted: MemoryEntry | None = None
+        self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
         seen: list[ToolCall] = []
@@ -112,10 +134,12 @@ class _Branch:
         return None
 
     def withdraw(self, name: str) -> None:
-        """Stop offering a tool that has nothing new to say here. After the last one the `later` tools are offered."""
+        """Stop offering a tool that has nothing new to say here. After the last one those are offered that were not yet."""
+        self.withdrawn.add(name)
         self.offered = [item for item in self.offered if item.system or item.name != name]
-        if all(item.system for item in self.offered) and self.later:
-            self.offered, self.later = [*self.later, *self.offered], []
+        if all(item.system for item in self.offered):
+            others = offer_later(self.state, self.sentence, self.model)
+            self.offered = [*(item for item in others if item.name not in self.withdrawn), *self.offered]
 
     def step(self, turn: turn_format.ModelTurn, error: str) -> Step:
         """Make the step of a turn that led to no call."""
@@ -133,10 +157,13 @@ class _Branch:
                 thought=render("reason", self.language, kind="only_tool", detail=""), call=call
             )
         await self.model.warm(self.state.task.system)
-        self.tell_offered()
+        offered = self.offered
+        if "choice" in self.state.without:
+            offered = [self.chance.choice(offered)]
+        self.tell(offered)
         while True:
             self.turn_began = self.model.usage
-            grammar = turn_format.grammar(self.offered, [self.sentence.name], self.language, self.failed)
+            grammar = turn_format.grammar(offered, [self.sentence.name], self.language, self.failed)
             generation = await write_turn(self.model, self.messages, grammar)
             try:
                 return self.allowed(turn_format.parse(generation.text, generation.truncated))
@@ -147,9 +174,9 @@ class _Branch:
                     return None
                 self.reply(generation.text, str(error))
 
-    def tell_offered(self) -> None:
+    def tell(self, offered: Sequence[Tool]) -> None:
         """Tell the model which tools it may call now, since the system prompt lists all of them."""
-        told = render("offered", self.language, tools=[item.name for item in self.offered])
+        told = render("offered", self.language, tools=[item.name for item in offered])
         if told != self.told:
             self.told = told
             last = self.messages[-1]

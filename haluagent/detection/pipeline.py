@@ -10,7 +10,7 @@ from haluagent.detection.dependence import dependences
 from haluagent.detection.limits import Budget, BudgetExceeded, Limits, Meter
 from haluagent.detection.reflection import reflect
 from haluagent.detection.review import review
-from haluagent.detection.state import Autonomy, DetectionState
+from haluagent.detection.state import Autonomy, DetectionState, Part
 from haluagent.detection.task import DetectionTask, make_task
 from haluagent.detection.transcript import transcript
 from haluagent.detection.verdict import act, combine, no_claim, offer, parts_of_whole, unreached
@@ -58,6 +58,7 @@ class Run:
         closed_book: bool,
         concurrency: int,
         reflection: bool,
+        without: frozenset[Part],
         services: Services,
         emit: Callable[[Event], None],
     ) -> None:
@@ -73,7 +74,7 @@ class Run:
         task = make_task(
             question, response, reference, language, registry, model, single_transcript=strategy == "linear"
         )
-        self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy)
+        self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy, without)
 
     @property
     def task(self) -> DetectionTask:
@@ -141,7 +142,7 @@ class Run:
 
     async def _complete(self, meter: Meter) -> None:
         compared = self.task.reference or self.state.services.search  # only what is compared with a text gains by it
-        if compared and not judged_as_it_is(self.task):
+        if compared and "completion" not in self.state.without and not judged_as_it_is(self.task):
             self.state.task = self.task.completed(await complete(self.task, meter))
         for sentence in self.task.sentences:
             self.state.emit(Found(sentence=sentence))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from haluagent.detection.limits import Limits, Meter
 from haluagent.detection.task import DetectionTask
@@ -13,6 +13,10 @@ from haluagent.tooling.registry import Registry
 from haluagent.types import CheckedPart, Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
 
 Autonomy = Literal["guided", "free"]
+Part = Literal["memory", "completion", "choice"]
+PARTS: tuple[Part, ...] = get_args(Part)
+"""What may be left out of a detection, to see what it does: what was found before, in prompts and for tools; the completion of
+sentences; and the model's choice among the tools offered, in whose place chance decides."""
 RECALLED = 3
 
 
@@ -82,6 +86,7 @@ class DetectionState:
     closed_book: bool = False
     services: Services = field(default_factory=Services)
     autonomy: Autonomy = "guided"
+    without: frozenset[Part] = frozenset()
     memory: Memory = field(default_factory=Memory)
     steps: list[Step] = field(default_factory=list)
     read: list[Span] = field(default_factory=list)
@@ -100,7 +105,7 @@ class DetectionState:
             sentences=self.task.sentences,
             model=model,
             reference=self.task.reference,
-            memory=self.memory.entries(),
+            memory=() if "memory" in self.without else self.memory.entries(),
             facts=() if sentence is None else self._facts(sentence),
             **vars(self.services),
         )
@@ -111,6 +116,8 @@ class DetectionState:
 
     def recalled(self, sentence: Sentence) -> list[MemoryEntry]:
         """Return what was found about the sentences that this one rests on, the nearest `RECALLED` of them."""
+        if "memory" in self.without:
+            return []
         nearest = self.rests_on.get(sentence.index, ())[-RECALLED:]
         return [self.memory[index] for index in nearest if index in self.memory]
 

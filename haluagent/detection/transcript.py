@@ -81,10 +81,19 @@ async def transcript(state: DetectionState, units: Sequence[Sentence], model: Me
 
 
 def useful(state: DetectionState, units: Sequence[Sentence], model: Meter) -> list[Tool]:
-    """List the system tools, and those that have something to decide about a unit."""
-    context = state.context(model)
-    fits = state.registry.fits
-    return [item for item in state.registry if item.system or any(fits(item, context, unit) for unit in units)]
+    """List the system tools, those that have something to decide about a unit or facts to add, and then those that read facts."""
+    contexts = {unit.index: state.context(model, unit.index) for unit in units}
+    tools = state.registry
+
+    def fits(item: Tool) -> bool:
+        return any(
+            tools.fits(item, contexts[unit.index], unit) or tools.adds(item, contexts[unit.index], unit)
+            for unit in units
+        )
+
+    found = [item for item in tools if item.system or fits(item)]
+    adding = any(tools.adds(item, contexts[unit.index], unit) for item in found for unit in units)
+    return [item for item in tools if item in found or (adding and item.general and not item.external)]
 
 
 def has_room(messages: Sequence[Message], model: Meter) -> bool:
@@ -104,7 +113,9 @@ def pointed(state: DetectionState, turn: turn_format.ModelTurn, model: Meter) ->
     except (KeyError, ValueError):
         raise FormatError(f"{pointer} names no sentence; write one of S0 to S{len(context.sentences)}") from None
     item = state.registry[turn.call.name]
-    if not item.system and not state.registry.fits(item, context, sentence):
+    context = state.context(model, sentence.index)
+    fits, adds = state.registry.fits, state.registry.adds
+    if not item.system and not (fits(item, context, sentence) or adds(item, context, sentence)):
         raise FormatError(f"{item.name} cannot decide anything about {sentence.name}; use another tool")
     return sentence
 

@@ -9,7 +9,7 @@ whole response from all entries. The stages are put together in `detection.pipel
 import asyncio
 import re
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from haluagent.detection.limits import Meter
 from haluagent.detection.self_assessment import self_assessment
@@ -31,21 +31,18 @@ CLOSED_BOOK = "closed_book"  # stands in the place of a tool where the model's o
 NoClaim = Literal["announces", "courtesy", "part", "writing"]
 
 
-class Offer(NamedTuple):
-    """The tools that the model may call for a sentence, and those it may call when these could not decide."""
-
-    now: list[Tool]
-    later: list[Tool]
+class Offer(list[Tool]):
+    """The tools that the model may call for a sentence."""
 
     @property
     def verifies(self) -> bool:
-        """Return True where one of the tools offered now can decide something."""
-        return any(not item.system for item in self.now)
+        """Return True where one of the tools can decide something."""
+        return any(not item.system for item in self)
 
     @property
     def specific(self) -> bool:
         """Return True where one of them has something of its own to decide, such as an equation or a date."""
-        return any(not item.system and not item.general for item in self.now)
+        return any(not item.system and not item.general for item in self)
 
 
 def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
@@ -53,30 +50,44 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
 
     Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
     `get_answer`, since it could say that there is no claim. Otherwise the general tools are offered, and `get_answer`
-    where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide;
-    without one they are offered alone, since a question and a response seldom decide anything. Where the response as
-    a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read it as prose.
-    With the autonomy "free" all of them are offered at once, in this order.
+    where the sentence is one of several. With a reference, tools that look elsewhere wait until it could not decide (`offer_later`);
+    without one they are offered alone, since a question and a response seldom decide anything, unless a tool has left facts.
+    Where the response as a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read
+    it as prose.
+    With the autonomy "free" all of them are offered at once, in this order, and behind them the specific tools that a
+    sentence looks like one for (`Tool.plausible`).
     """
-    context = state.context(model)
+    context = state.context(model, sentence.index)
     tools = [item for item in state.registry if not item.system and state.registry.fits(item, context, sentence)]
     specific = [item for item in tools if not item.general]
     if sentence.index == 0:
         covering = {name for name, _ in state.registry.covered(context)}
-        return Offer([item for item in specific if item.name in covering] or specific, [])
+        return Offer([item for item in specific if item.name in covering] or specific)
     near = [item for item in tools if item.general and not item.external]
     far = [item for item in tools if item.general and item.external]
     if state.autonomy == "free":
-        first, then = [*specific, *near, *far], []
+        others = [item for item in state.registry if item not in tools and not item.system]
+        first = [*specific, *near, *far, *(one for one in others if state.registry.plausible(one, context, sentence))]
     elif specific:
-        first, then = specific, [*near, *far] if context.reference else far
+        first = specific
     else:
-        first, then = (near, far) if context.reference or not far else (far, [])
-    if specific:
-        return Offer(first, then)
-    if first and len(context.sentences) == 1:  # a response of one sentence is an answer, and so a claim
-        return Offer(first, then)
-    return Offer([*first, *(state.registry[name] for name in WAYS_OUT)], then)
+        first = near if context.reference or context.facts or not far else far
+    if specific or (first and len(context.sentences) == 1):  # a response of one sentence is an answer, and so a claim
+        return Offer(first)
+    return Offer([*first, *(state.registry[name] for name in WAYS_OUT)])
+
+
+def offer_later(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
+    """Choose the tools to offer for a sentence when those offered first could not decide it: those that look elsewhere, and
+    before them those that read a reference, or the facts that tools have left."""
+    context = state.context(model, sentence.index)
+    read = context.reference is not None or bool(context.facts)
+    tools = [
+        item
+        for item in state.registry
+        if item.general and not item.system and (read or item.external) and state.registry.fits(item, context, sentence)
+    ]
+    return Offer(sorted(tools, key=lambda item: item.external) if sentence.index else ())
 
 
 async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, model: Meter, since: Usage) -> Step:

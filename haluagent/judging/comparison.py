@@ -138,6 +138,27 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
     return result.model_copy(update={"read": found.read, "observation": result.observation + failing + note})
 
 
+async def derived(context: ToolContext, sentence: Sentence) -> ToolResult:
+    """Judge a sentence by the facts that tools have computed from the question and from what the response says before it. They
+    support it only where all of that was found right; only a clear judgement contradicts it, since what was computed may be about
+    something else."""
+    before = context.response[: sentence.span[0]]
+    count = context.model.count_tokens
+    spans, _ = await asyncio.to_thread(best_windows, before, sentence.claim, 1, WINDOW_TOKENS, count)
+    facts = "\n".join(context.facts)
+    text = "\n".join(filter(None, [context.question, *(before[slice(*span)] for span in spans), facts]))
+    judged = await ask(context, sentence, text, "statement")
+    label: Label | None = None
+    right = {entry.sentence.index for entry in context.memory if entry.label in ("supported", "no_claim")}
+    sure = judged.calibrated and right >= set(range(1, sentence.index))
+    if sure and judged.supported > calibration_of(context.model).thresholds.supported:
+        label = "supported"
+    elif judged.calibrated and judged.supported <= CLEAR and judged.against > 0.5:
+        label = "contradicted"
+    source = TextSource("facts", facts, offset=None)
+    return result_of(context, sentence, label, source, judged.supported, (0, len(facts)))
+
+
 async def _silence(context: ToolContext, topic: str) -> ToolResult | None:
     """Judge that the reference says nothing about a topic. Nothing is decided where it was not read whole, or may say
     something; None where it does say something, so that the sentence is judged like any other."""

@@ -101,9 +101,7 @@ async def weigh(
         agrees = agreement(anew, sentence.text, context.question)
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
-    missing, derived = await asyncio.to_thread(
-        numbers_of, sentence.claim, f"{known} {context.question}", guess=not context.facts
-    )
+    missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
     if in_digits(missing) and not judged.silent:
         votes = wording == "results" and not judged.calibrated
         supported = min(
@@ -122,15 +120,15 @@ def without_number(wording: Wording, calibration: Calibration) -> float:
     return NUMBER_MISSING if wording == "results" else min(calibration.thresholds.supported, NUMBER_ELSEWHERE)
 
 
-def numbers_of(claim: str, text: str, guess: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def numbers_of(claim: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the numbers of a claim that a text neither has nor gives by one calculation or conversion, and the lines that give
-    the others. Without `guess` calculations are not looked for: a tool has worked them out, and they stand in the text."""
+    the others."""
     absent, known = missing_numbers(claim, text), find_numbers(text)
     converted = converted_from(claim, text) if absent else []
     ways: dict[str, str | None] = {}
     for one in find_numbers(claim):
         if one.text in absent:
-            ways[one.text] = line_at(converted, one.span[0]) or (derivation(one, known) if guess else None)
+            ways[one.text] = line_at(converted, one.span[0]) or derivation(one, known)
     return tuple(one for one in absent if not ways.get(one)), tuple(way for way in ways.values() if way)
 
 

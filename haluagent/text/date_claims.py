@@ -118,7 +118,7 @@ def _mark(text: str, known: tuple[date, ...] = (), *, amounts: bool = True) -> _
             dates[day.span] = same[0]
     dates = {_trimmed(plain, span): value for span, value in dates.items()}
     marked = covered(plain, dates, _DATE)
-    weekdays = {span: number for number, span in find_weekdays(marked) if not _no_weekday(marked, span)}
+    weekdays = {span: number for number, span in find_weekdays(marked) if is_weekday(marked, span)}
     marked = covered(marked, weekdays, _WEEKDAY)
     lengths = {amount.span: amount for amount in _amounts(marked)} if amounts else {}
     return _Marked(covered(marked, lengths, _LENGTH), dates, lengths, weekdays)
@@ -129,14 +129,14 @@ def _trimmed(text: str, span: Span) -> Span:
     return span[0] + len(found) - len(found.lstrip()), span[0] + len(found.rstrip())
 
 
-def _no_weekday(text: str, span: Span) -> bool:
-    """Return whether a weekday's name is a part of another word: 每周一, 周六十, Monday.com, Ruby Tuesday."""
+def is_weekday(text: str, span: Span) -> bool:
+    """Return whether what is named like a weekday is one, and no part of another word: 每周一, 周六十, Monday.com, Ruby Tuesday."""
     before, after = text[max(0, span[0] - 12) : span[0]], text[span[1] : span[1] + 2]
     if text[span[0]].isascii():
         word = re.search(r"([A-Z][\w'-]*)\s$", before)
         named = word and word[1].lower() not in _SMALL_WORDS
-        return bool(named or re.match(r"\.\w|'s|-\w", after))
-    return bool(
+        return not (named or re.match(r"\.\w|'s|-\w", after))
+    return not (
         re.search(r"[每当各逢\d一二三四五六七八九十几]$", before)
         or re.match("[一二三四五六七八九十百年岁月刊报末均期]", after)
     )

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from haluagent.errors import ToolError
 from haluagent.text.numbers import find_numbers
+from haluagent.text.numerals import HAN_NUMERALS
 from haluagent.text.places import Taken
 from haluagent.types import Span
 
@@ -47,7 +48,12 @@ def _english(month: str) -> tuple[re.Pattern[str], ...]:
 def _without_year(month: str) -> tuple[re.Pattern[str], ...]:
     day = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
     return (
-        re.compile(r"(?<!\d)(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号]?"),
+        re.compile(
+            r"(?<!\d)(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})(?!\d|\s*[万千百亿萬億名人元家个個件只%％])\s*[日号]?"
+        ),
+        re.compile(
+            rf"(?<![{HAN_NUMERALS}])(?P<month>十?[一二三四五六七八九]|十)月(?P<day>[一二三四五六七八九十廿卅]{{1,3}})[日号]"
+        ),
         re.compile(rf"\b{month}\s+{day}\b(?!\d*[:.]\d)", re.IGNORECASE),
         re.compile(rf"(?<![\da-z]){day}\s+(?:of\s+)?{month}(?![a-z])", re.IGNORECASE),
     )
@@ -63,7 +69,9 @@ _LOOSE_DAYS = (
 
 _HAN_WEEKDAYS = "一二三四五六日"
 _ENGLISH_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_WEEKDAY = re.compile(rf"(?:星期|周|礼拜)([{_HAN_WEEKDAYS}天])|\b(?:{'|'.join(_ENGLISH_WEEKDAYS)})\b", re.IGNORECASE)
+_WEEKDAY = re.compile(
+    rf"(?:星期|[周週]|[礼禮]拜)([{_HAN_WEEKDAYS}天])|\b(?:{'|'.join(_ENGLISH_WEEKDAYS)})\b", re.IGNORECASE
+)
 _DURATION_UNIT = re.compile(
     r"\s*(?:个)?(?P<unit>天|日(?!期)|星期|周|礼拜|月|(?:calendar |full |whole )?days?\b|weeks?\b|months?\b)",
     re.IGNORECASE,
@@ -135,7 +143,7 @@ def find_days(text: str) -> list[Day]:
             taken.add(span)
     for pattern in _STRICT_DAYS:
         for match in pattern.finditer(text):
-            month, day = month_of(match), int(match["day"])
+            month, day = month_of(match), _number(match["day"])
             if not taken.meets(match.span()) and 1 <= month <= 12 and 1 <= day <= 31:
                 found.append(Day(None, month, day, match.span(), match[0].strip()))
                 taken.add(match.span())
@@ -164,7 +172,7 @@ def date_places(text: str) -> Iterator[Span]:
 
 def possible_days(text: str) -> Iterator[tuple[int, int]]:
     """Yield month and day of what may be a day without its year, read as generously as by `possible_dates`."""
-    return ((month_of(match), int(match["day"])) for pattern in _LOOSE_DAYS for match in pattern.finditer(text))
+    return ((month_of(match), _number(match["day"])) for pattern in _LOOSE_DAYS for match in pattern.finditer(text))
 
 
 def find_weekdays(text: str) -> list[tuple[int, Span]]:

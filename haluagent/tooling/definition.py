@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 from haluagent.errors import ConfigError
 from haluagent.protocols import ToolContext
 from haluagent.tooling.demos import check_demos
-from haluagent.tooling.tool import Demo, Tool, argument_type, every_sentence, model_decides, nothing
+from haluagent.tooling.tool import Demo, Tool, argument_type, every_sentence, model_decides, no_sentence, nothing
 from haluagent.types import Language, Sentence, Span, ToolResult
 
 
@@ -24,6 +24,8 @@ def tool(
     external: bool = False,
     covers: Callable[[ToolContext], Sequence[Span]] = nothing,
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = model_decides,
+    adds: Callable[[ToolContext, Sentence], bool] = no_sentence,
+    plausible: Callable[[ToolContext, Sentence], bool] = no_sentence,
 ) -> Callable[[Callable[..., Awaitable[ToolResult]]], Tool]:
     """Make a tool of an async function `(context: ToolContext, **arguments) -> ToolResult`.
 
@@ -44,6 +46,8 @@ def tool(
             external,
             covers,
             obvious,
+            adds,
+            plausible,
         )
 
     return wrap
@@ -60,12 +64,20 @@ def make_tool(
     external: bool = False,
     covers: Callable[[ToolContext], Sequence[Span]] = nothing,
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = model_decides,
+    adds: Callable[[ToolContext, Sentence], bool] = no_sentence,
+    plausible: Callable[[ToolContext, Sentence], bool] = no_sentence,
 ) -> Tool:
     if not _is_plain_identifier(name):
         raise ConfigError(f"tool {name!r}: the name must be a Python identifier of ASCII letters, digits and _")
     if not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: make the function async (async def {name}(context, ...))")
-    for part, what in ((when, "when"), (covers, "covers"), (obvious, "obvious")):
+    for part, what in (
+        (when, "when"),
+        (covers, "covers"),
+        (obvious, "obvious"),
+        (adds, "adds"),
+        (plausible, "plausible"),
+    ):
         if not callable(part) or inspect.iscoroutinefunction(part):
             raise ConfigError(f"tool {name}: make {what} a plain function (def, not async def)")
     _check_texts(name, description, demos, system)
@@ -89,6 +101,8 @@ def make_tool(
         external,
         covers,
         obvious,
+        adds,
+        plausible,
     )
     check_demos(item)
     return item

@@ -91,10 +91,21 @@ class Registry:
     def fits(self, item: Tool, context: ToolContext, sentence: Sentence) -> bool:
         """Return True where a tool could decide something about a sentence. A `when` that raises counts as no: the broken tool
         is not offered, and the detection goes on with the others."""
+        return self._asked(item, "when", context, sentence)
+
+    def adds(self, item: Tool, context: ToolContext, sentence: Sentence) -> bool:
+        """Return True where a tool can compute facts about a sentence. An `adds` that raises counts as no, like a `when`."""
+        return self._asked(item, "adds", context, sentence)
+
+    def plausible(self, item: Tool, context: ToolContext, sentence: Sentence) -> bool:
+        """Return True where a sentence looks like one for a tool. A `plausible` that raises counts as no, like a `when`."""
+        return self._asked(item, "plausible", context, sentence)
+
+    def _asked(self, item: Tool, part: str, context: ToolContext, sentence: Sentence) -> bool:
         try:
-            return bool(item.when(context, sentence))
+            return bool(getattr(item, part)(context, sentence))
         except BaseException as error:
-            self._broke(item, "when", error)
+            self._broke(item, part, error)
             return False
 
     def covered(self, context: ToolContext) -> list[tuple[str, Span]]:

@@ -48,6 +48,10 @@ def every_sentence(context: ToolContext, sentence: Sentence) -> bool:
     return sentence.index > 0
 
 
+def no_sentence(context: ToolContext, sentence: Sentence) -> bool:
+    return False
+
+
 def nothing(context: ToolContext) -> Sequence[Span]:
     return ()
 
@@ -67,6 +71,10 @@ class Tool:
     `covers(context)` gives the spans of the response that the tool judges as part of the whole (index 0), such as code:
     sentences inside them claim nothing by themselves. `obvious(context, sentence)` gives the arguments where there is only
     one way to call the tool, else None: a tool that is offered alone is then called without asking the model.
+    `adds(context, sentence)` says that the tool can compute facts about a sentence that it cannot decide, with the sentence alone
+    as its argument and without the model: they are computed before the sentence is judged. `plausible(context, sentence)` says
+    whether a model that leads may call the tool where `when` found nothing for it: the sentence looks like one for the tool,
+    and what it means is for the model to read.
     """
 
     name: str
@@ -81,6 +89,8 @@ class Tool:
     external: bool = False
     covers: Callable[[ToolContext], Sequence[Span]] = field(default=nothing, repr=False)
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = field(default=model_decides, repr=False)
+    adds: Callable[[ToolContext, Sentence], bool] = field(default=no_sentence, repr=False)
+    plausible: Callable[[ToolContext, Sentence], bool] = field(default=no_sentence, repr=False)
 
     def signature(self) -> str:
         """Return the signature as shown to the model: `calculator(sentence, formula?)`."""

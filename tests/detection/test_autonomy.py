@@ -47,9 +47,10 @@ def test_guided_offers_first_what_a_tool_has_to_decide_by_itself(scripted: Any) 
 
 
 def test_free_offers_all_that_fit_at_once(scripted: Any) -> None:
+    """Also those that a sentence only looks like one for: the calculator is not out of place beside a date."""
     calls = {"S1": [CALCULATE, MATCH.format("S1")], "S2": ["date(sentence=S2)", MATCH.format("S2")]}
     detection, offered = detect(scripted, "free", calls)
-    assert offered == {"S1": ["calculator", "match"], "S2": ["date", "match"]}
+    assert offered == {"S1": ["calculator", "match"], "S2": ["date", "match", "calculator"]}
     assert detection.hallucination is False
 
 
@@ -75,6 +76,49 @@ def test_free_leaves_none_out_without_a_reference_either(scripted: Any) -> None:
     assert offered[0] == "calculator match"
 
 
+@pytest.mark.parametrize("autonomy", ["guided", "free"])
+@pytest.mark.parametrize(
+    ("question", "response", "label"),
+    [
+        ("It was opened on 5 June 2020. On which weekday?", "It was opened on a Friday.", "supported"),
+        ("It was opened on 5 June 2020. On which weekday?", "It was opened on a Sunday.", "contradicted"),
+        ("When?", "It was opened on 5 June 2020. So the fair began on a Sunday.", "contradicted"),
+        ("When?", "It was opened on 5 June 2020. So the fair began on a Friday.", "unverified"),  # if that is right
+    ],
+)
+def test_what_the_calendar_adds_is_read_behind_what_it_follows_from(
+    scripted: Any, autonomy: Autonomy, question: str, response: str, label: str
+) -> None:
+    """Without a reference: the date tool computes, and `match` has the model read it."""
+
+    def say(messages: Any) -> str:
+        grammar = models[-1].grammars[-1] or ""
+        name = scripted.checked(messages)
+        if name == "S1" and "So the" in response:
+            return "ACTION: get_answer()"
+        if "tool-date" in grammar:
+            return f"ACTION: date(sentence={name})"
+        where = "question" if name == "S1" else "response"
+        return (
+            f'ACTION: match(sentence={name}, context="{where}")' if "tool-match" in grammar else "ACTION: get_answer()"
+        )
+
+    read: list[str] = []
+
+    def choose(messages: Any) -> Any:
+        text = prompt(messages)
+        if "5 June 2020 is a Friday" not in text:
+            return believes("said")(messages)
+        read.append(text)
+        return believes("said" if "on a Friday" in text else "otherwise")(messages)
+
+    models = [scripted(say, choose=choose)]
+    with HaluAgent(models[0], search="none", sandbox="none", autonomy=autonomy, reflect=False) as agent:
+        found = agent.detect(question, response)
+    assert read
+    assert found.sentences[-1].label == label
+
+
 def test_an_unknown_autonomy_is_refused(scripted: Any) -> None:
     with pytest.raises(ConfigError, match="use 'guided' or 'free'"):
         HaluAgent(scripted([]), autonomy="bold")  # type: ignore[arg-type]
@@ -88,3 +132,43 @@ def test_what_is_offered_stands_in_the_prompt_too(scripted: Any) -> None:
         agent.detect("", RESPONSE, REFERENCE)
     turns = [text for text in map(prompt, model.seen) if "Check S1" in text]
     assert any("calculator, match" in text for text in turns)
+
+
+def test_without_the_choice_chance_decides_and_the_model_only_fills_the_call_in(scripted: Any) -> None:
+    """The same text gives the same choice, and over many texts every tool is taken."""
+    texts = [f"It was opened on Monday, {day} May 2021." for day in range(1, 20)]
+    taken: list[list[str]] = []
+    models: list[Any] = []
+    for text in [*texts, *texts]:
+
+        def say(messages: Any) -> str:
+            names = re.findall(r"tool-([a-z-]+) ::=", models[-1].grammars[-1] or "")
+            taken.append(names)
+            calls = {"date": "date(sentence=S2)", "match": MATCH.format("S2")}
+            return f"ACTION: {calls.get(names[0], 'calculator(sentence=S2)')}"
+
+        models.append(scripted(say, choose=believes("said")))
+        with HaluAgent(
+            models[-1], search="none", sandbox="none", autonomy="free", reflect=False, without=["choice"]
+        ) as agent:
+            agent.detect("", f"The fair was opened. {text}", REFERENCE)
+    first = [names for names in taken if names in (["date"], ["match"], ["calculator"])]
+    assert {name for (name,) in first} == {"date", "match", "calculator"}
+    assert taken[: len(taken) // 2] == taken[len(taken) // 2 :]
+
+
+def test_without_memory_nothing_found_before_is_shown(scripted: Any) -> None:
+    shown = {}
+    for without in ((), ("memory",)):
+        model = scripted(
+            lambda messages: f"ACTION: {MATCH.format(scripted.checked(messages))}", choose=believes("said")
+        )
+        with HaluAgent(model, search="none", sandbox="none", autonomy="free", reflect=False, without=without) as agent:
+            agent.detect("", "The fair was opened on 3 May. So that was on a Monday.", REFERENCE)
+        shown[without] = sum("Found before" in prompt(messages) for messages in model.seen)
+    assert shown[()] > 0 == shown[("memory",)]
+
+
+def test_a_part_that_cannot_be_left_out_is_refused(scripted: Any) -> None:
+    with pytest.raises(ConfigError, match="without tools: the parts are memory, completion, choice"):
+        HaluAgent(scripted([]), without=["tools"])

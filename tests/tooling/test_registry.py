@@ -113,6 +113,9 @@ def test_a_tool_whose_condition_breaks_is_not_offered(
         assert registry.fits(broken, context, context.sentence(1)) is False
     assert len(caplog.records) == 1 and "probe" in caplog.text
     assert registry.fits(make_probe(), context, context.sentence(1)) is True
+    odd_one = make_probe(plausible=lambda context, sentence: sentence.nothing)
+    assert registry.plausible(odd_one, context, context.sentence(1)) is False
+    assert registry.plausible(make_probe(), context, context.sentence(1)) is False, "where a tool does not say"
 
 
 async def unannotated(context, sentence):  # type: ignore[no-untyped-def]

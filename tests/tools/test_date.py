@@ -124,6 +124,7 @@ def test_the_demos_are_what_the_tool_answers(demo: Any) -> None:
 def test_when_it_is_offered() -> None:
     two = context_of(FEBRUARY, "29 days", sentences=2)  # the first may be a step to the second
     assert [date.when(two, two.sentence(index)) for index in (0, 1, 2)] == [False, False, True]
+    assert date.adds(two, two.sentence(1)) and asyncio.run(date.run(two, two.sentence(1))).label is None
     one = context_of(FEBRUARY, "29 days")
     assert [date.when(one, one.sentence(index)) for index in (0, 1)] == [False, True]
     for question, response in (

@@ -411,12 +411,13 @@ OPEN = [
 
 
 def results(question: str, response: str) -> list[ToolResult]:
-    """What the tool says of each sentence that it is offered for."""
+    """What the tool decides by itself, for each sentence that it is offered for."""
     language = "zh" if any("\u4e00" <= character <= "\u9fff" for character in question + response) else "en"
     sentences = split(response)
     context = ToolContext(question=question, response=response, language=language, sentences=sentences, model=None)  # type: ignore[arg-type]
     offered = [sentence for sentence in sentences if date.when(context, sentence)]
-    return [asyncio.run(date.run(context, sentence)) for sentence in offered]
+    found = [asyncio.run(date.run(context, sentence)) for sentence in offered]
+    return [result for result in found if not result.facts]
 
 
 @pytest.mark.parametrize(("question", "response"), RIGHT)

@@ -76,10 +76,18 @@ def test_only_what_fits_by_no_way_of_counting_is_contradicted(question: str, res
     assert call(question, response).label == label
 
 
-def test_a_length_says_nothing_about_a_sentence() -> None:
-    context = context_of("Answer in at most 20 words.", "The capital of France is Berlin.")
-    with pytest.raises(ToolError, match="whole response"):
-        asyncio.run(word_count.run(context, context.sentence(1)))
+def test_of_a_sentence_the_lengths_are_facts_without_a_label() -> None:
+    """For `match` to read: whether they are what the sentence means, or what was asked for, is not for a rule to say."""
+    context = context_of("Put it in at most 6 words.", "“The shop is shut on Mondays.” That is five words.")
+    found = asyncio.run(word_count.run(context, context.sentence(1)))
+    assert found.label is None
+    assert (
+        "“The shop is shut on Mond…”: words 6, characters 28 (22 without spaces and punctuation), sentences 1"
+        in found.facts
+    )
+    assert (
+        found.facts[0] == "the whole response: words 10, characters 50 (37 without spaces and punctuation), sentences 2"
+    )
 
 
 def test_errors() -> None:

@@ -4,6 +4,8 @@ import re
 from collections import Counter
 
 from haluagent.corpora import packaged
+from haluagent.text.calendar_facts import calendar_facts
+from haluagent.text.dates import find_days
 from haluagent.text.numbers import find_numbers
 from haluagent.tools.calculator.calculation import worked_out
 from haluagent.tools.calculator.figures import figures
@@ -57,9 +59,39 @@ def test_a_calculation_beside_the_text_gives_no_label_away() -> None:
     """Right and wrong sentences have one equally often."""
     share = {}
     for gold in (True, False):
-        own = [one for one in made_of(1) if one.calls[0].prompt == "verdict" and one.gold is gold]
+        made = [one for one in made_of(1) if one.source == "figures"]
+        own = [one for one in made if one.calls[0].prompt == "verdict" and one.gold is gold]
         read = [one.calls[0].messages[-1].content.split("</reference>")[0].rstrip().splitlines()[-1] for one in own]
         share[gold] = sum(
             bool(re.search(r" = \S+(?:; something|, as stated|，与所写的)", line)) for line in read
         ) / len(read)
     assert abs(share[True] - share[False]) < 0.12 and min(share.values()) > 0.3
+
+
+def test_what_the_calendar_adds_gives_no_label_away() -> None:
+    """Right and wrong sentences have lines equally often, and the day that is said stands in those of many wrong ones."""
+    some, hit = {}, {}
+    rows = packaged.rows("haluagent.train.trajectories", "days.jsonl")
+    for label in ("supported", "contradicted"):
+        found = [
+            (one["claim"], calendar_facts(one["claim"], f"{row['text']}\n{row['question']}", row["language"]))
+            for row in rows
+            for one in row["claims"]
+            if one["label"] == label
+        ]
+        some[label] = sum(bool(lines) for _, lines in found) / len(found)
+        ends = [(claim, " ".join(re.findall(r"= (.+)", "\n".join(lines)))) for claim, lines in found if lines]
+        hit[label] = sum(
+            any(one.is_same(other) for one in find_days(claim) for other in find_days(end)) for claim, end in ends
+        ) / len(ends)
+    assert abs(some["supported"] - some["contradicted"]) < 0.05 and min(some.values()) > 0.6
+    assert abs(hit["supported"] - hit["contradicted"]) < 0.1 and min(hit.values()) > 0.2
+
+
+def test_every_pair_of_days_is_a_right_and_a_wrong_twin() -> None:
+    rows = packaged.rows("haluagent.train.trajectories", "days.jsonl")
+    assert len(rows) > 90 and {row["language"] for row in rows} == {"en", "zh"}
+    for row in rows:
+        for one, other in zip(row["claims"][::2], row["claims"][1::2], strict=True):
+            assert {one["label"], other["label"]} == {"supported", "contradicted"}
+            assert abs(len(one["claim"]) - len(other["claim"])) < 0.3 * len(one["claim"]) + 6

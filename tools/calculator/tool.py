@@ -95,10 +95,10 @@ def _the_figures(context: ToolContext, sentence: Sentence) -> dict[str, Any] | N
 
 @tool(
     description={
-        "en": "Check arithmetic. calculator(sentence=S1) checks the equations written in S1; if it has none, "
-        "give a formula of the question's numbers that should result in its number.",
-        "zh": "检查计算。calculator(sentence=S1) 检查 S1 中写出的等式；"
-        "如果没有等式，再用题目中的数字写出应得到该数的算式 formula。",
+        "en": "Check arithmetic. calculator(sentence=S1) checks the equations written in S1, or works its figures out from the "
+        "reference's; without either, give a formula of the question's numbers that should result in its number.",
+        "zh": "检查计算。calculator(sentence=S1) 检查 S1 中写出的等式，或由参考资料中的数算出 S1 的数；"
+        "两者都没有时，再用题目中的数字写出应得到该数的算式 formula。",
     },
     demos=[
         Demo(
@@ -120,6 +120,7 @@ def _the_figures(context: ToolContext, sentence: Sentence) -> dict[str, Any] | N
     ],
     when=_can_decide,
     obvious=_the_figures,
+    plausible=lambda context, sentence: sentence.index > 0 and bool(find_numbers(sentence.text)),
 )
 async def calculator(context: ToolContext, sentence: Sentence, formula: str | None = None) -> ToolResult:
     """Check the equations that `sentence` states, else where its numbers come from, else `formula` against them.

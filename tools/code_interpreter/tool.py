@@ -84,6 +84,7 @@ def _example_sentences(context: ToolContext) -> list[Span]:
     when=_has_code,
     covers=_covers,
     obvious=lambda context, sentence: {"sentence": sentence.name},
+    plausible=lambda context, sentence: "`" in context.question + context.response,
 )
 async def code_interpreter(context: ToolContext, sentence: Sentence) -> ToolResult:
     """Run the code of the whole response; `sentence` only says where the model looked.

@@ -1,5 +1,6 @@
 """`translate`: compare a translation in the response with an independent one, by meaning."""
 
+import re
 from dataclasses import dataclass
 
 from haluagent.errors import ToolError
@@ -14,7 +15,7 @@ from haluagent.tools.translate.checks import Fault, fault
 from haluagent.tools.translate.claim import translation_claim
 from haluagent.tools.translate.comparison import ModelTranslator, TextPair, in_one_language, likeness
 from haluagent.tools.translate.given import given_translation
-from haluagent.tools.translate.languages import guess, name_of, share_written
+from haluagent.tools.translate.languages import CHINESE_NAMES, ENGLISH_NAMES, guess, name_of, share_written
 from haluagent.tools.translate.task import TranslationTask, translation_task
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
@@ -23,6 +24,9 @@ PARTS = 8  # sentences or lines that are compared one by one; of more, the first
 PART_TOKENS = 150
 FAULTY = 0.97
 SHOWN_TOKENS = 150
+_TRANSLATES = re.compile(
+    rf"translat|\bmean(?:s|ing)?\b|\b(?:{ENGLISH_NAMES})\b|{CHINESE_NAMES}|[译譯翻]|意思", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ def _covers(context: ToolContext) -> list[Span]:
     when=_can_compare,
     covers=_covers,
     obvious=lambda context, sentence: {"sentence": sentence.name},
+    plausible=lambda context, sentence: _TRANSLATES.search(f"{context.question} {sentence.text}") is not None,
 )
 async def translate(context: ToolContext, sentence: Sentence) -> ToolResult:
     """Compare the translation that the question asks for, or that `sentence` states, with an independent one.

@@ -1,5 +1,6 @@
-"""Judgements of figures that follow from those of a text (`figures.jsonl`): the calculation to write, with a name for each
-number, and the verdict beside the text with a calculation that a tool has added."""
+"""Judgements of what follows from a text: figures (`figures.jsonl`), with the calculation to write, which names each number, and
+the verdict beside the text with a calculation that a tool has added; and days (`days.jsonl`), with the verdict beside
+the text and what the calendar adds to it."""
 
 import random
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from typing import Any
 
 from haluagent.corpora import packaged
 from haluagent.prompts import conversation
+from haluagent.text.calendar_facts import calendar_facts
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.tools.calculator.calculation import worked_out
 from haluagent.tools.calculator.figures import figures
@@ -21,11 +23,25 @@ def make(seed: int, *, held: bool = False) -> list[Trajectory]:
     """Return the calculations and verdicts, the same for the same seed. With `held`, those about the texts that are kept from
     teaching."""
     chance = random.Random(seed)
-    rows = packaged.rows("haluagent.train.trajectories", "figures.jsonl")
-    return [made for row in rows for made in _about(row, chance) if held_out(made.group) is held]
+    made: list[Trajectory] = []
+    for name, about in (("figures.jsonl", _figures), ("days.jsonl", _days)):
+        rows = packaged.rows("haluagent.train.trajectories", name)
+        made += [one for row in rows for one in about(row, chance) if held_out(one.group) is held]
+    return made
 
 
-def _about(row: dict[str, Any], chance: random.Random) -> Iterator[Trajectory]:
+def _days(row: dict[str, Any], chance: random.Random) -> Iterator[Trajectory]:
+    known = f"{row['text']}\n{row['question']}"
+    for place, one in enumerate(row["claims"]):
+        claim = TaughtClaim(
+            id=f"{row['id']}:{place}", source="days", language=row["language"], question=row["question"],
+            claim=one["claim"], text=row["text"], label=one["label"], kind=one["how"],
+        )  # fmt: skip
+        facts = calendar_facts(claim.claim, known, claim.language)
+        yield trajectory(claim, chance, fact="\n".join(facts))
+
+
+def _figures(row: dict[str, Any], chance: random.Random) -> Iterator[Trajectory]:
     for place, one in enumerate(row["claims"]):
         claim = TaughtClaim(
             id=f"{row['id']}:{place}", source="figures", language=one["language"], question=row["question"],
