@@ -275,6 +275,16 @@ def test_a_reader_that_leaves_does_not_change_the_exit_code() -> None:
     assert (child.returncode, err) == (0, "")
 
 
+def test_a_reader_that_leaves_a_list_gets_no_message() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "haluagent", "tools", "list"]
+    with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True) as child:
+        os.close(write)
+        _, err = child.communicate(timeout=30)
+    assert (child.returncode, err) == (3, "")
+
+
 def test_a_terminal_that_cannot_show_a_mark_gets_its_number() -> None:
     command = [sys.executable, "-c", CHILD, *ASK, "--response", "This is wrong."]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
