@@ -96,7 +96,8 @@ async def date(
     """
     findings, facts = await asyncio.to_thread(_look, context, sentence, start, end)
     if findings:
-        return await asyncio.to_thread(_decided, context, sentence, findings)
+        found = await asyncio.to_thread(_decided, context, sentence, findings)
+        return found.model_copy(update={"facts": tuple(facts)}) if found.open else found
     return ToolResult(observation="; ".join(facts), facts=tuple(facts))
 
 
@@ -113,15 +114,14 @@ class _Finding:
 def _look(
     context: ToolContext, sentence: Sentence, start: str | None, end: str | None
 ) -> tuple[list[_Finding], list[str]]:
-    """Return what the calendar says of the sentence's claims, or else the lines that it adds. Raises ToolError where there is
+    """Return what the calendar says of the sentence's claims, and the lines that it adds. Raises ToolError where there is
     neither."""
     named = None
     if start and end and _may_name(context, sentence):
         named = Between(_given(context, start), _given(context, end), "days", False, False)
-    if findings := _findings(context, sentence, named):
-        return findings, []
-    if facts := _facts(context, sentence):
-        return [], facts
+    findings, facts = _findings(context, sentence, named), _facts(context, sentence)
+    if findings or facts:
+        return findings, facts
     find_dates(sentence.text)  # says which date can be read in two ways
     if _may_name(context, sentence):
         raise ToolError(message("date.no_dates", context.language))

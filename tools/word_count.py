@@ -24,8 +24,9 @@ _LENGTH_UNIT = re.compile(
     r"[\d一二两兩三四五六七八九十百千几幾每]\s*[个個]?[汉漢]?(?:[字词詞句行]|段(?![时時]))|字[数數]",
     re.IGNORECASE,
 )
-_QUOTATION = re.compile(r"[“「『\"]([^“”「」『』\"\n]{8,400})[”」』\"]")
+_QUOTATION = re.compile(r"“([^“”\n]{1,400})”|「([^「」\n]{1,400})」|『([^『』\n]{1,400})』|\"([^\"\n]{1,400})\"")
 QUOTATIONS = 2  # of a response, those whose length is counted
+SHORTEST = 8  # characters of a quotation that is counted
 _HYPHEN = re.compile(r"[-‐‑–—/]")
 _OPENING = re.compile(r"\A\s*[^\n]{1,120}(?:[:：]\**\s*\n|\n\s*\n)|\A\s*(?:#{1,6} |\*\*)[^\n]{1,80}\n")
 _CLOSING = re.compile(
@@ -116,7 +117,8 @@ async def word_count(context: ToolContext, sentence: Sentence, length: int | Non
 def _counted(context: ToolContext, sentence: Sentence) -> tuple[str, ...]:
     """Return lines on how long the response is, and a sentence of it, and the quotations in them."""
     texts = [(message("word_count.response", context.language), context.response), (sentence.name, sentence.text)]
-    texts += [(f"“{_shortened(quoted)}”", quoted) for quoted in _QUOTATION.findall(context.response)[:QUOTATIONS]]
+    quoted = (next(filter(None, match.groups())) for match in _QUOTATION.finditer(context.response))
+    texts += [(f"“{_shortened(text)}”", text) for text in quoted if len(text) >= SHORTEST][:QUOTATIONS]
     return tuple(
         message(
             "word_count.counted",

@@ -100,7 +100,9 @@ def _explain(error: BaseException) -> int:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "haluagent"
         return _complain(f"{message.rstrip('.')} (see '{command} --help')", USER_MISTAKE)
-    if isinstance(error.__context__, BrokenPipeError):  # the reader has gone, as `head` does
+    if isinstance(error, SystemExit) and isinstance(
+        error.__context__, BrokenPipeError
+    ):  # the reader has gone, as `head` does
         return NOT_VERIFIED
     if os.environ.get("HALUAGENT_DEBUG"):
         raise error

@@ -11,7 +11,6 @@ from haluagent.detection.reflection import tested_again
 from haluagent.detection.state import DetectionState
 from haluagent.detection.verdict import (
     WAYS_OUT,
-    Offer,
     act,
     label,
     no_claim,
@@ -34,7 +33,7 @@ async def verify(state: DetectionState, sentence: Sentence, model: Meter) -> Mem
     if state.autonomy == "guided":
         await _compute(state, sentence, model)
     offered = await asyncio.to_thread(offer, state, sentence, model)
-    if not offered.verifies:
+    if all(item.system for item in offered):
         reason = render("reason", state.task.language, kind="no_tool", detail="")
         return await undecided(state, sentence, reason, model)
     if sentence.text.endswith((":", "：")) and any(item.system for item in offered):
@@ -50,7 +49,7 @@ async def _compute(state: DetectionState, sentence: Sentence, model: Meter) -> N
         lambda: [one for one in tools if tools.adds(one, context, sentence) and not tools.fits(one, context, sentence)]
     )
     for item in adding:
-        thought = render("reason", state.task.language, kind="only_tool", detail="")
+        thought = render("reason", state.task.language, kind="adds", detail="")
         turn = turn_format.ModelTurn(
             thought=thought, call=ToolCall(name=item.name, arguments={"sentence": sentence.name})
         )
@@ -60,12 +59,12 @@ async def _compute(state: DetectionState, sentence: Sentence, model: Meter) -> N
 class _Branch:
     """The conversation about one sentence, and what is offered in it."""
 
-    def __init__(self, state: DetectionState, sentence: Sentence, model: Meter, offered: Offer) -> None:
+    def __init__(self, state: DetectionState, sentence: Sentence, model: Meter, offered: list[Tool]) -> None:
         self.state = state
         self.sentence = sentence
         self.model = model
         self.language = state.task.language
-        self.offered: list[Tool] = offered
+        self.offered = offered
         self.withdrawn: set[str] = set()
         self.failed: Counter[str] = Counter()
         self.turn_began = model.usage
@@ -84,7 +83,7 @@ class _Branch:
             if turn is None:
                 return await self.give_up("format_errors")
             if turn.call in seen:
-                self.withdraw(turn.call.name)
+                await self.withdraw(turn.call.name)
                 repeated = render("reason", self.language, kind="repeated", detail="")
                 self.state.keep(self.step(turn, repeated))
                 self.reply_to(turn, repeated)
@@ -106,25 +105,27 @@ class _Branch:
         said = observation = step.result.observation if step.result else step.error or ""
         if step.result and step.result.label:
             if entry := label(self.state, self.sentence, turn.call, step.result):
-                return self.doubt(turn, entry)
+                return await self.doubt(turn, entry)
             observation = render("reason", self.language, kind="open", detail=open_text(self.state, self.sentence))
             said = f"{said}; {observation}"
         if step.result:  # it could not decide, or not all, and would not the next time
-            self.withdraw(turn.call.name)
+            await self.withdraw(turn.call.name)
+            if step.result.facts:
+                await self.offer_readers()
         else:
             self.failed[turn.call.name] += 1
             if self.failed[turn.call.name] > 1:
-                self.withdraw(turn.call.name)
+                await self.withdraw(turn.call.name)
         self.last_observation = observation
         self.reply_to(turn, said)
         return None
 
-    def doubt(self, turn: turn_format.ModelTurn, entry: MemoryEntry) -> MemoryEntry | None:
+    async def doubt(self, turn: turn_format.ModelTurn, entry: MemoryEntry) -> MemoryEntry | None:
         """Return the entry that a call leads to; None where it contradicts the sentence, and a model that leads can test that with
         another tool: a false alarm costs a user more than a miss."""
         if entry.label != "contradicted" or self.state.autonomy != "free" or self.sentence.index == 0:
             return entry
-        self.withdraw(turn.call.name)
+        await self.withdraw(turn.call.name)
         others = [item for item in self.offered if not item.system]
         if not others:
             return entry
@@ -133,13 +134,19 @@ class _Branch:
         self.reply_to(turn, f"{entry.reason}; {render('reason', self.language, kind='surprising', detail='')}")
         return None
 
-    def withdraw(self, name: str) -> None:
+    async def withdraw(self, name: str) -> None:
         """Stop offering a tool that has nothing new to say here. After the last one those are offered that were not yet."""
         self.withdrawn.add(name)
         self.offered = [item for item in self.offered if item.system or item.name != name]
         if all(item.system for item in self.offered):
-            others = offer_later(self.state, self.sentence, self.model)
+            others = await asyncio.to_thread(offer_later, self.state, self.sentence, self.model)
             self.offered = [*(item for item in others if item.name not in self.withdrawn), *self.offered]
+
+    async def offer_readers(self) -> None:
+        """Offer the tools that read the facts which one has left, if they are not offered yet."""
+        readers = await asyncio.to_thread(offer_later, self.state, self.sentence, self.model)
+        known = {*self.withdrawn, *(item.name for item in self.offered)}
+        self.offered = [*(item for item in readers if not item.external and item.name not in known), *self.offered]
 
     def step(self, turn: turn_format.ModelTurn, error: str) -> Step:
         """Make the step of a turn that led to no call."""
@@ -166,7 +173,7 @@ class _Branch:
             grammar = turn_format.grammar(offered, [self.sentence.name], self.language, self.failed)
             generation = await write_turn(self.model, self.messages, grammar)
             try:
-                return self.allowed(turn_format.parse(generation.text, generation.truncated))
+                return self.allowed(turn_format.parse(generation.text, generation.truncated), offered)
             except FormatError as error:
                 self.format_errors += 1
                 self.state.keep(unusable(self.sentence.index, generation, error))
@@ -189,10 +196,10 @@ class _Branch:
         context = self.state.context(self.model, self.sentence.index)
         return self.state.registry.obvious(self.offered[0], context, self.sentence)
 
-    def allowed(self, turn: turn_format.ModelTurn) -> turn_format.ModelTurn:
+    def allowed(self, turn: turn_format.ModelTurn, offered: Sequence[Tool]) -> turn_format.ModelTurn:
         """Return the turn where it calls an offered tool about this sentence. A grammar ensures that; an endpoint without
         grammars has to be checked. Raises FormatError."""
-        names = [item.name for item in self.offered]
+        names = [item.name for item in offered]
         if turn.call.name not in names:
             raise FormatError(f"{turn.call.name} is not offered here; call {' or '.join(names)}")
         pointed = turn.call.arguments.get("sentence", self.sentence.name)

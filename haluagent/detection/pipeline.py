@@ -13,7 +13,7 @@ from haluagent.detection.review import review
 from haluagent.detection.state import Autonomy, DetectionState, Part
 from haluagent.detection.task import DetectionTask, make_task
 from haluagent.detection.transcript import transcript
-from haluagent.detection.verdict import act, combine, no_claim, offer, parts_of_whole, unreached
+from haluagent.detection.verdict import act, combine, decidable, no_claim, parts_of_whole, unreached
 from haluagent.detection.writing import is_writing
 from haluagent.errors import HaluAgentError, ToolError
 from haluagent.events import Answered, Event, Found
@@ -171,12 +171,13 @@ class Run:
 
     async def _decidable(self, sentence: Sentence, meter: Meter) -> bool:
         """Return True where a specific tool has something to decide about a sentence, or about the whole response."""
-        return (await asyncio.to_thread(offer, self.state, sentence, meter)).specific
+        return await asyncio.to_thread(decidable, self.state, sentence, meter)
 
     async def _verify(self, units: list[Sentence]) -> None:
         """Check the first alone, so that the others find the shared prefix in the engine's cache; then the rest together, each
         after those it rests on."""
         await self._see_dependences()
+        after = await asyncio.to_thread(self._after, units)
         first, rest = units[:1], units[1:]
         done = {sentence.index: asyncio.Event() for sentence in rest}
         for sentence in first:
@@ -184,7 +185,7 @@ class Run:
         gate = asyncio.Semaphore(self.concurrency)
 
         async def one(sentence: Sentence) -> None:
-            for index in self.state.rests_on.get(sentence.index, ()):
+            for index in after[sentence.index]:
                 if index in done:
                     await done[index].wait()
             async with gate:
@@ -197,6 +198,16 @@ class Run:
                     group.create_task(one(sentence))
         except* Exception as errors:
             raise errors.exceptions[0] from None
+
+    def _after(self, units: list[Sentence]) -> dict[int, tuple[int, ...]]:
+        """Return the sentences that each is checked after: those it rests on, and all before it where facts follow from them."""
+        context, tools = self.state.context(self.meter()), self.state.registry
+        after = {}
+        for sentence in units:
+            alone = self.task.reference is None and any(tools.adds(item, context, sentence) for item in tools)
+            earlier = tuple(range(1, sentence.index)) if alone else ()
+            after[sentence.index] = earlier or tuple(self.state.rests_on.get(sentence.index, ()))
+        return after
 
     async def _see_dependences(self) -> None:
         if self.state.autonomy == "free":

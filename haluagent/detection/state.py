@@ -112,7 +112,7 @@ class DetectionState:
 
     def _facts(self, sentence: int) -> tuple[str, ...]:
         steps = (step for step in (*self.before, *self.steps) if step.sentence == sentence)
-        return tuple(fact for step in steps if step.result for fact in step.result.facts)
+        return tuple(dict.fromkeys(fact for step in steps if step.result for fact in step.result.facts))
 
     def recalled(self, sentence: Sentence) -> list[MemoryEntry]:
         """Return what was found about the sentences that this one rests on, the nearest `RECALLED` of them."""

@@ -31,21 +31,7 @@ CLOSED_BOOK = "closed_book"  # stands in the place of a tool where the model's o
 NoClaim = Literal["announces", "courtesy", "part", "writing"]
 
 
-class Offer(list[Tool]):
-    """The tools that the model may call for a sentence."""
-
-    @property
-    def verifies(self) -> bool:
-        """Return True where one of the tools can decide something."""
-        return any(not item.system for item in self)
-
-    @property
-    def specific(self) -> bool:
-        """Return True where one of them has something of its own to decide, such as an equation or a date."""
-        return any(not item.system and not item.general for item in self)
-
-
-def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
+def offer(state: DetectionState, sentence: Sentence, model: Meter) -> list[Tool]:
     """Choose the tools to offer for a sentence.
 
     Where a specific tool has something to decide there is a claim: those come first, then a reference, and no
@@ -54,30 +40,39 @@ def offer(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
     without one they are offered alone, since a question and a response seldom decide anything, unless a tool has left facts.
     Where the response as a whole is code or the like (`Tool.covers`), the tools that read it as such go before those that read
     it as prose.
-    With the autonomy "free" all of them are offered at once, in this order, and behind them the specific tools that a
-    sentence looks like one for (`Tool.plausible`).
+    With the autonomy "free" all of them are offered at once, in this order, and behind them the specific tools that add facts to
+    a sentence or that it looks like one for (`Tool.adds`, `Tool.plausible`).
     """
     context = state.context(model, sentence.index)
     tools = [item for item in state.registry if not item.system and state.registry.fits(item, context, sentence)]
     specific = [item for item in tools if not item.general]
     if sentence.index == 0:
         covering = {name for name, _ in state.registry.covered(context)}
-        return Offer([item for item in specific if item.name in covering] or specific)
+        return [item for item in specific if item.name in covering] or specific
     near = [item for item in tools if item.general and not item.external]
     far = [item for item in tools if item.general and item.external]
     if state.autonomy == "free":
         others = [item for item in state.registry if item not in tools and not item.system]
-        first = [*specific, *near, *far, *(one for one in others if state.registry.plausible(one, context, sentence))]
+        likely = (state.registry.adds, state.registry.plausible)
+        first = [*specific, *near, *far, *(one for one in others if any(ask(one, context, sentence) for ask in likely))]
     elif specific:
         first = specific
     else:
         first = near if context.reference or context.facts or not far else far
     if specific or (first and len(context.sentences) == 1):  # a response of one sentence is an answer, and so a claim
-        return Offer(first)
-    return Offer([*first, *(state.registry[name] for name in WAYS_OUT)])
+        return first
+    return [*first, *(state.registry[name] for name in WAYS_OUT)]
 
 
-def offer_later(state: DetectionState, sentence: Sentence, model: Meter) -> Offer:
+def decidable(state: DetectionState, sentence: Sentence, model: Meter) -> bool:
+    """Return whether a specific tool has something to decide about a sentence, such as an equation or a date."""
+    context = state.context(model)
+    return any(
+        state.registry.fits(item, context, sentence) for item in state.registry if not item.system and not item.general
+    )
+
+
+def offer_later(state: DetectionState, sentence: Sentence, model: Meter) -> list[Tool]:
     """Choose the tools to offer for a sentence when those offered first could not decide it: those that look elsewhere, and
     before them those that read a reference, or the facts that tools have left."""
     context = state.context(model, sentence.index)
@@ -87,7 +82,7 @@ def offer_later(state: DetectionState, sentence: Sentence, model: Meter) -> Offe
         for item in state.registry
         if item.general and not item.system and (read or item.external) and state.registry.fits(item, context, sentence)
     ]
-    return Offer(sorted(tools, key=lambda item: item.external) if sentence.index else ())
+    return sorted(tools, key=lambda item: item.external) if sentence.index else []
 
 
 async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, model: Meter, since: Usage) -> Step:

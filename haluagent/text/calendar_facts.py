@@ -9,6 +9,7 @@ import calendar
 import re
 from bisect import bisect
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import combinations
@@ -19,36 +20,50 @@ from haluagent.text.dates import Day, calendar_day, find_days, find_weekdays, we
 from haluagent.text.messages import message
 from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, HAN_NUMERALS, read_english, read_han
 from haluagent.text.places import covered
+from haluagent.text.words import words
 from haluagent.types import Language, Span
 
 Unit = Literal["days", "weeks", "months", "years"]
 
 MOST = 3  # lines for each weekday, day or length of a sentence
 MOST_LINES = 9
-MOST_DATES = 10  # dates and lengths that are combined
+MOST_DATES = 40  # dates and lengths of a text that are combined
+MOST_SAID = 5  # days, and lengths, of a sentence
 NEAR = 62  # days between what is said and what is computed: farther off it follows from something else
 HALF_A_YEAR = 183  # days
+AROUND = 100  # characters around a day in which words of the sentence are looked for
 FIRST = date(1753, 1, 1)  # before it a date may be a Julian one, even in England
+FIRST_WEEKDAY = date(1923, 3, 1)  # before it a date may be a Julian one in Greece
 
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 # A year by itself: in 2024, May 2024, 2024年.
 _YEAR = re.compile(
-    r"(?:\b(?:in|of|since|from|by|until|year|season|winter|spring|summer|autumn|fall|January|February|March|April|May|June|July|August|"
-    r"September|October|November|December),?\s)(?P<en>(?:1[6-9]|20)\d\d)(?!\d|[,.]\d|[-/]\d)|(?<!\d)(?P<zh>(?:1[6-9]|20)\d\d)\s?年",
+    rf"\b(?:in|since|from|until|year|season|winter|spring|summer|autumn|fall|{_MONTHS}),?\s(?P<en>(?:1[6-9]|20)\d\d)(?!\d|[,.]\d|[-/]\d)"
+    r"(?!\s(?:people|euros|dollars|pounds|met(?:re|er)s|kilomet|tons|seats|copies|visitors|years|days))|"
+    r"(?<!\d)(?P<zh>(?:1[6-9]|20)\d\d)\s?年(?!的?历史|的?歷史|[以之]?前|以[来來])",
     re.IGNORECASE,
 )
+_TWO_DIGITS = re.compile(r"(?<!\d)(\d\d)年$")  # 24年6月5日
+_OTHER_CALENDAR = re.compile(r"(?:[农農阴陰旧舊夏]\s?[历曆曆]|\blunar|\bJulian)[^.;。；]{0,12}$", re.IGNORECASE)
+_OTHER_STYLE = re.compile(r"\W{0,3}(?:Old Style|O\.\s?S\.|Julian|in the Julian|农历|農曆)", re.IGNORECASE)
+_COUNTED = re.compile(r"\s*(?:%|percent\b|per cent\b|people\b)")
+# 3-7 May, from 3 to 7 May; May 3-7, 5月3日至7日
+_FROM = re.compile(r"(?<![\d.,])(\d{1,2})(?:st|nd|rd|th)?\s?(?:[-–—]|to|until|till|and)\s?$")
+_TO = re.compile(r"\s?(?:[-–—~～]|至|到)\s?(\d{1,2})(?:[日号]|(?:st|nd|rd|th)?(?:,?\s(\d{4})\b)?)(?![\d:月./-])")
 _LENGTH = re.compile(
-    rf"(?<![A-Za-z0-9_.,第几幾数數{HAN_NUMERALS}-])(?<!第\s)(?<!\band\sa\s)(?P<number>[0-9]{{1,5}}|{HAN_NUMBER}|半|{ENGLISH_NUMBER}|an?(?=\s))"
+    rf"(?<![A-Za-z0-9_.,/第几幾数數每隔至到–—～{HAN_NUMERALS}-])(?<!第\s)(?<!\band\sa\s)(?<!\bevery\s)(?<!\bor\s)(?<!\d\sto\s)(?P<number>[0-9]{{1,5}}|{HAN_NUMBER}|半|{ENGLISH_NUMBER}|an?(?=\s))"
     r"(?P<half>\sand\sa\shalf)?[\s-]{0,2}(?:full|whole|calendar|整|[个個])?\s?"
-    r"(?P<unit>天|日(?=[内內后後前间間游以])|[周週](?![年歲岁一二三四五六日末])|星期(?![一二三四五六日天])|[礼禮]拜(?![一二三四五六日天])|月(?!\d)|"
+    r"(?P<unit>天(?!津)|日(?=[内內后後间間游以]|前(?!往))|[周週](?![年歲岁一二三四五六日末])|星期(?![一二三四五六日天])|[礼禮]拜(?![一二三四五六日天])|月(?!\d)|"
     r"年(?![代级級度])|[周週]?[岁歲]|[周週]年|[晚夜]|(?:day|night|week|fortnight|month|year|decade)s?\b)(?P<more>\sand\sa\shalf\b|半(?!天))?",
     re.IGNORECASE,
 )
 _BARE_DIGITS = re.compile(r"[一二两三四五六七八九]{2,}")  # 七八天: about so many
 _YEAR_OF_A_CENTURY = re.compile(r"[7-9]\d")  # 95年出生
-_ERA = re.compile(r"公元前?$|前$")
+_ERA = re.compile(r"(?:公元前?|前|民国|民國|光绪|光緒|康熙|乾隆|昭和|平成|令和)$")
+_THE_DAY = re.compile(r"[同后後有某这這那另当當]$")  # 同一天
 # What may stand before `a week` where it is a length, and not a rate.
 _BEFORE_A = re.compile(
-    r"(?:^|\b(?:in|for|after|within|than|about|almost|nearly|exactly|just|only|is|was|lasts?|lasted|takes?|took|and|by|over|under))\s*$",
+    r"(?:^|\b(?:in|of|for|after|within|than|about|almost|nearly|exactly|just|only|is|was|lasts?|lasted|takes?|took|and|by|over|under))\s*$",
     re.IGNORECASE,
 )
 _UNITS: tuple[tuple[str, Unit, int], ...] = (
@@ -105,34 +120,70 @@ def calendar_facts(said: str, known: str, language: Language, before: str = "") 
     where nothing is missing, or nothing is there to compute it from."""
     if not names_time(said):
         return []
-    given = [*dated(known), *dated(before)][:MOST_DATES]
-    days = dated(said, given)[:MOST_DATES]
+    of_text = dated(known)
+    given = [*of_text, *dated(before, of_text)]
+    days = dated(said, given)[:MOST_SAID]
     plain = covered(said, [one.span for one in _days(said)], " ")
-    there = _lengths_of(known) + _lengths_of(before)
+    there = _lengths_of(known)
     found: list[str] = []
-    own = [one.day for one in days if not one.is_new(given)]
-    base = list(dict.fromkeys([*own, *(one.day for one in given)]))
-    for new in (one.day for one in days if one.is_new(given)):
-        found += _ends(new, base, there[:MOST_DATES], language)
+    own = [one.day for one in given if any(not day.is_new([one]) for day in days)]
+    base = list(dict.fromkeys([*own, *(one.day for one in given)]))[:MOST_DATES]
+    for new in (one for one in days if one.is_new(given)):
+        found += _ends(new, base, [*there, *_lengths_of(before)][:MOST_DATES], language)
     pairs = [pair for pair in combinations(base, 2) if len(own) < 2 or set(pair) <= set(own)]
-    for length in lengths(plain)[:MOST_DATES]:
+    for length in lengths(plain)[:MOST_SAID]:
         if length.plain not in {one.plain for one in there}:
             found += _between(length, [pair for pair in pairs if not own or set(pair) & set(own)], language)
-    named = {number for number, span in find_weekdays(plain) if is_weekday(plain, span)}
-    if named and not named <= {number for number, _ in find_weekdays(f"{known} {before}")}:
-        near = own or ([] if days else [one.day for one in dated(before)] or base)
-        found += [_weekday(day, language) for day in near[:MOST]]
+    if _weekdays(plain) - _weekdays(known):
+        near = own or ([] if days else [one.day for one in dated(before, of_text)] or _likely(said, known, of_text))
+        found += [_weekday(day, language) for day in [day for day in near if day >= FIRST_WEEKDAY][:MOST]]
     return list(dict.fromkeys(found))[:MOST_LINES]
+
+
+def _weekdays(text: str) -> set[int]:
+    return {number for number, span in find_weekdays(text) if is_weekday(text, span)}
+
+
+def _likely(said: str, text: str, given: list[Dated]) -> list[date]:
+    """Return the days beside which a text has most words of a sentence first."""
+    wanted = words(said)
+
+    def shared(one: Dated) -> int:
+        start, end = one.written.span
+        return len(wanted & words(text[max(0, start - AROUND) : end + AROUND]))
+
+    return [one.day for one in sorted(given[:MOST_DATES], key=shared, reverse=True)]
 
 
 def names_time(text: str) -> bool:
     """Return whether a text names a day, a weekday or a length of time in days or more."""
-    return bool(_days(text) or any(is_weekday(text, span) for _, span in find_weekdays(text)) or lengths(text))
+    return bool(_days(text) or _weekdays(text) or lengths(text))
 
 
 def _days(text: str) -> list[Day]:
-    """Return the days of a text. In English one without a year has a capital: `18 may vote` names none."""
-    return [day for day in find_days(text) if day.year or not day.text.isascii() or re.search("[A-Z]", day.text)]
+    """Return the days of a text, also those that begin or end a range. In English one without a year has a capital: `18 may vote`
+    names none. Those of another calendar are left out."""
+    found: list[Day] = []
+    for day in find_days(text):
+        start, end = day.span
+        before, behind = text[max(0, start - 24) : start], text[end : end + 24]
+        bare = not day.year and day.text.isascii()
+        if bare and (not re.search("[A-Z]", day.text) or _COUNTED.match(behind)):
+            continue
+        if _OTHER_CALENDAR.search(before) or _OTHER_STYLE.match(behind):
+            continue
+        if not day.year and (short := _TWO_DIGITS.search(before)):
+            day = replace(day, year=int(short[1]) + (2000 if int(short[1]) < 50 else 1900))
+        if day.text[0].isdigit() and day.text.isascii() and (first := _FROM.search(before)):
+            place = (start - len(before) + first.start(1), start - len(before) + first.end(1))
+            found.append(replace(day, day=int(first[1]), span=place, text=first[1]))
+        last = _TO.match(behind) if not day.text[0].isdigit() or not day.text.isascii() else None
+        if last:
+            day = replace(day, year=day.year or (int(last[2]) if last[2] else None))
+            found += [day, replace(day, day=int(last[1]), span=(end + last.start(1), end + last.end(1)), text=last[1])]
+        else:
+            found.append(day)
+    return found
 
 
 def dated(text: str, given: Iterable[Dated] = ()) -> list[Dated]:
@@ -160,11 +211,9 @@ def dated(text: str, given: Iterable[Dated] = ()) -> list[Dated]:
             earlier, later = years[place - 1 : place] if place else [], years[place : place + 1]
             inside = [one for one in (*earlier, *later) if bisect(ends, one[0]) == bisect(ends, day.span[0])]
             near = next((one for one in inside if one[2]), next(iter(inside), None))
-            if near:
-                year = _year_beside(day, near[1], near[2])
-            else:
-                year = same.get((day.month, day.day)) or next((one[1] for one in (*earlier, *later)), None)
-                year = year or next((one.day.year for one in given), None)
+            known = same.get((day.month, day.day))
+            near = near or next(iter((*earlier, *later)) if known is None else iter(()), None)
+            year = _year_beside(day, near[1], near[2]) if near else known or next((one.day.year for one in given), None)
         value = calendar_day(year, day.month, day.day) if year else None
         if value and value >= FIRST and value not in found:
             found[value] = Dated(value, day)
@@ -172,7 +221,7 @@ def dated(text: str, given: Iterable[Dated] = ()) -> list[Dated]:
 
 
 def _year_beside(day: Day, year: int, other: Day | None) -> int:
-    """Return the year of a day beside another in its sentence: from 22 December 2023 to 5 January."""
+    """Return the year of a day beside another: from 22 December 2023 to 5 January."""
     one = calendar_day(year, day.month, day.day)
     two = other and other.date()
     if other is None or not one or not two:
@@ -189,7 +238,8 @@ def _lengths_of(text: str) -> list[Length]:
 def lengths(text: str) -> list[Length]:
     """Return the lengths of time in days, weeks, months or years that a text names, ages among them, each once."""
     found: dict[tuple[int, str], Length] = {}
-    for match in _LENGTH.finditer(text.replace("兩", "两")):
+    plain = covered(text.replace("兩", "两"), [span for _, span in find_weekdays(text)], " ")
+    for match in _LENGTH.finditer(plain):
         if length := _length(match):
             found.setdefault(length.plain, length)
     return list(found.values())
@@ -206,11 +256,13 @@ def _length(match: re.Match[str]) -> Length | None:
     unit, times = next((unit, times) for letters, unit, times in _UNITS if letter in letters)
     if (sign == "月" and not re.search("[个個]", match[0])) or _BARE_DIGITS.fullmatch(written):
         return None
-    if written in ("a", "an", "one") and not match["half"] and not _BEFORE_A.search(before):
+    if written in ("a", "an") and not match["half"] and not _BEFORE_A.search(before):
         return None
-    if written == "one" and sign == "day" and not before.strip():  # one day she will return
-        return None
-    if sign == "年" and (len(written) >= 4 or _YEAR_OF_A_CENTURY.fullmatch(written) or _ERA.search(before)):
+    if (written == "one" and sign == "day" and not before.strip()) or (written == "一" and _THE_DAY.search(before)):
+        return None  # one day she will return
+    if sign == "年" and (
+        written[0] == "0" or len(written) >= 4 or _YEAR_OF_A_CENTURY.fullmatch(written) or _ERA.search(before)
+    ):
         return None
     number = _number(written)
     if number is None or not number:
@@ -231,38 +283,36 @@ def _number(written: str) -> Fraction | None:
     return read_english(written) if written.isascii() else read_han(written)
 
 
-def _is_day(one: date, other: date) -> bool:
-    return (one.month, one.day) == (other.month, other.day)
-
-
-def _ends(day: date, base: list[date], spans: list[Length], language: Language) -> list[str]:
-    """Return the days that lie a length of time before or behind others, the nearest to `day` first."""
+def _ends(new: Dated, base: list[date], spans: list[Length], language: Language) -> list[str]:
+    """Return the days that lie a length of time before or behind others, the nearest to a day first; of the nearest one behind,
+    also the last day of that time where the first is counted. A day without a year may be one of the year before or after."""
+    years = (0,) if new.written.year else (0, -1, 1)
+    wanted = [day for year in years if (day := calendar_day(new.day.year + year, new.day.month, new.day.day))]
     results = []
     for start in base:
         for length in spans:
             for sign in (1, -1):
                 if end := _moved(start, sign * length.number, length.unit):
-                    results.append((abs((end - day).days), start, sign, length, end))
-            first = _moved(start, length.number - 1, length.unit) if length.unit == "days" else None
-            if first == day:
-                results.append((0, start, 0, length, first))
-    results = [one for one in results if one[0] <= NEAR or _is_day(one[4], day)]
-    results.sort(key=lambda one: (one[0], one[2] < 0))
+                    off = min(abs((end - day).days) for day in wanted)
+                    if off <= NEAR or (end.month, end.day) == (new.day.month, new.day.day):
+                        results.append((off, sign < 0, start, length, end))
+    results.sort(key=lambda one: one[:2])
     lines = []
-    for _, start, sign, length, end in results[:MOST]:
-        key = "shifted" if sign else "nth"
+    for place, (_, back, start, length, end) in enumerate(results[:MOST]):
+        values = {"start": written(start, language), "length": _named(length.number, length.unit, language)}
         lines.append(
             message(
-                f"date.{key}",
-                language,
-                start=written(start, language),
-                sign="+" if sign > 0 else "-",
-                length=_named(length.number, length.unit, language),
-                count=length.number,
-                end=written(end, language),
+                "date.shifted", language, **values, sign="-" if back else "+", end=written(end, language),
                 weekday=weekday_name(end, language),
             )
-        )
+        )  # fmt: skip
+        if place == 0 and not back:
+            last = end - timedelta(days=1)
+            lines.append(
+                message(
+                    "date.nth", language, **values, end=written(last, language), weekday=weekday_name(last, language)
+                )
+            )
     return lines
 
 

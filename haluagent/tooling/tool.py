@@ -72,9 +72,9 @@ class Tool:
     sentences inside them claim nothing by themselves. `obvious(context, sentence)` gives the arguments where there is only
     one way to call the tool, else None: a tool that is offered alone is then called without asking the model.
     `adds(context, sentence)` says that the tool can compute facts about a sentence that it cannot decide, with the sentence alone
-    as its argument and without the model: they are computed before the sentence is judged. `plausible(context, sentence)` says
-    whether a model that leads may call the tool where `when` found nothing for it: the sentence looks like one for the tool,
-    and what it means is for the model to read.
+    as its argument and without the model: they are computed before the sentence is judged, or offered to a model that leads.
+    `plausible(context, sentence)` says whether such a model may call the tool where `when` found nothing for it: the sentence
+    looks like one for the tool, and what it means is for the model to read.
     """
 
     name: str

@@ -172,3 +172,32 @@ def test_without_memory_nothing_found_before_is_shown(scripted: Any) -> None:
 def test_a_part_that_cannot_be_left_out_is_refused(scripted: Any) -> None:
     with pytest.raises(ConfigError, match="without tools: the parts are memory, completion, choice"):
         HaluAgent(scripted([]), without=["tools"])
+
+
+@pytest.mark.parametrize("autonomy", ["guided", "free"])
+def test_what_a_sentence_only_looks_like_does_not_make_a_story_claims(scripted: Any, autonomy: Autonomy) -> None:
+    """Neither the numbers and days in it, nor the length that was asked for."""
+    story = "On 5 May 2024 I met 3 cats. We walked for three days and came home on 8 May 2024, in a line of words."
+    model = scripted(lambda messages: pytest.fail(prompt(messages)), choose=lambda messages: (0.02, 0.98))
+    with HaluAgent(model, search="none", sandbox="none", autonomy=autonomy, reflect=False) as agent:
+        found = agent.detect("Write a story of about 24 words, a diary of 5 May 2024.", story)
+    assert [entry.label for entry in found.sentences] == ["no_claim", "no_claim", "supported"]
+
+
+def test_without_the_choice_a_server_without_grammars_is_held_to_it_too(scripted: Any) -> None:
+    def say(messages: Any) -> str:
+        return "ACTION: date(sentence=S2)" if scripted.checked(messages) == "S2" else MATCH.format("S1")
+
+    for day in range(1, 12):
+        model = scripted(say, choose=believes("said"))
+        with HaluAgent(
+            model, search="none", sandbox="none", autonomy="free", reflect=False, without=["choice"]
+        ) as agent:
+            found = agent.detect("", f"The fair was opened. It was opened on Monday, {day} May 2021.", REFERENCE)
+        made = [step for step in found.steps if step.sentence == 2 and step.call and step.result]
+        told = re.findall(
+            r"Offered here: (.+)",
+            "\n".join(prompt(messages) for messages in model.seen if "Check S2" in prompt(messages)),
+        )
+        assert told and all("," not in line for line in told)
+        assert len(made) <= told.count("date") and made != [] or "date" not in told

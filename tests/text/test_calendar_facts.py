@@ -32,8 +32,10 @@ CONTRACT = "合同于2022年3月14日签订，4月1日生效，为期18个月，
         ),
         ("她享年45岁。", "她生于1870年5月9日，卒于1915年5月2日。", "zh", ["从1870年5月9日到1915年5月2日：16428天（44年零11个月零23天）"]),
         ("The fifth day is 7 May 2024.", "It begins on 3 May 2024 and takes 5 days.", "en", [
-            "with 3 May 2024 as day 1, day 5 is 7 May 2024 (Tuesday)", "3 May 2024 + 5 days = 8 May 2024 (Wednesday)",
+            "3 May 2024 + 5 days = 8 May 2024 (Wednesday)", "with 3 May 2024 as the first day, the last of 5 days is 7 May 2024 (Tuesday)",
         ]),
+        ("The last day is 4 January.", "The fair opens on 18 November 2023 and runs for 45 days.", "en",
+         ["18 November 2023 + 45 days = 2 January 2024 (Tuesday)"]),
         ("It ends on 14 March 2024.", "Signed on 14 March 2023 for one year.", "en", ["14 March 2023 + 1 year = 14 March 2024 (Thursday)"]),
         ("It ends on 14 March 2026.", "Signed on 14 March 2023 for one year.", "en", ["14 March 2023 + 1 year = 14 March 2024 (Thursday)"]),
         ("It is due on 29 February 2024.", "Made on 31 January 2024, due in one month.", "en",
@@ -102,6 +104,17 @@ def test_the_sentence_before_says_which_day_is_meant() -> None:
         ("Season 2024. All 1900 seats for $1950 were sold out for the opening on 5 May.", ["2024-05-05"]),
         ("14 October 1066", []),  # by another calendar
         ("五月三日，2024年", ["2024-05-03"]),
+        ("It began on 28 December 2023. It ended on 5 January.", ["2023-12-28", "2024-01-05"]),
+        ("The fair is open 3–7 May 2024.", ["2024-05-03", "2024-05-07"]),
+        ("from 3 to 7 May 2024", ["2024-05-03", "2024-05-07"]),
+        ("May 3-7, 2024", ["2024-05-03", "2024-05-07"]),
+        ("2024年5月3日至7日", ["2024-05-03", "2024-05-07"]),
+        ("24年6月5日，2020年5月3日", ["2024-06-05", "2020-05-03"]),
+        ("Pushkin was born on 26 May 1799 (Old Style).", []),
+        ("2024年农历五月五日", []),
+        ("A crowd of 1800 people came on 5 May.", []),
+        ("这座有2000年历史的古城5月3日开放。", []),
+        ("It fell by June 30 percent in 2020.", []),
     ],
 )
 def test_a_day_without_a_year_has_that_of_its_text(text: str, days: list[str]) -> None:
@@ -138,6 +151,10 @@ def test_a_day_without_a_year_has_that_of_its_text(text: str, days: list[str]) -
         ("三个半月", []),
         ("two decades", [(20, "years")]),
         ("99999 years", [(99999, "years")]),
+        ("周三晚，同一天，最后一天，他08年毕业，民国38年，他5日前往", []),
+        ("every two weeks, 每三年", []),
+        ("10–12 days", []),
+        ("with a term of one year", [(1, "years")]),
     ],
 )
 def test_lengths_of_time(text: str, found: list[tuple[int, str]]) -> None:
@@ -175,7 +192,7 @@ def test_many_dates_are_bounded() -> None:
     "part", ["1 days 2 weeks ", "3 May 2020, 4 June ", "2024 in May ", "第3天三个半月 ", "a week and a half "]
 )
 def test_long_texts_take_linear_time(part: str) -> None:
-    """As a ratio, of the better of three each: machines are noisy."""
+    """As a ratio, of the best of three each: machines are noisy."""
 
     def spent(text: str) -> float:
         times = []
@@ -185,4 +202,4 @@ def test_long_texts_take_linear_time(part: str) -> None:
             times.append(time.perf_counter() - began)
         return min(times)
 
-    assert spent(part * 4000) < 10 * spent(part * 1000) + 0.2
+    assert spent(part * 8000) < 60 * spent(part * 500), "16 times as long; with its square it would be 256 times"

@@ -1,5 +1,6 @@
 """First turns that choose one of several tools: what is taught can be called, and gives nothing away."""
 
+import asyncio
 import re
 from collections import Counter
 
@@ -7,6 +8,8 @@ from places import ROOT
 
 from haluagent.bench import answers
 from haluagent.corpora import packaged
+from haluagent.protocols import ToolContext
+from haluagent.text.segment import split
 from haluagent.tooling.turn_format import parse
 from haluagent.tools import default_registry
 from haluagent.train.trajectories.choices import make
@@ -29,6 +32,24 @@ def test_every_turn_is_a_call_of_a_tool_that_is_offered_beside_others() -> None:
         assert set(turn.call.arguments) <= set(registry[turn.call.name].parameters)
         assert turn.call.arguments["sentence"] == f"S{call.sentence}"
     assert alone < 0.05 * len(MADE)
+
+
+def test_what_is_taught_to_be_called_computes_something() -> None:
+    """Of those that need no model: the dates, and the equations that a sentence shows."""
+    ran = 0
+    for one in MADE:
+        turn = parse(one.calls[0].reply)
+        if turn.call.name != "date":
+            continue
+        sentences = split(one.response)
+        context = ToolContext(
+            question=one.question, response=one.response, language=one.language, sentences=sentences,
+            reference=one.reference, model=None,  # type: ignore[arg-type]
+        )  # fmt: skip
+        result = asyncio.run(default_registry().call(turn.call, context))
+        ran += 1
+        assert result.label or result.facts
+    assert ran > 40
 
 
 def test_no_place_in_the_list_and_no_tool_is_right_by_itself() -> None:

@@ -74,7 +74,7 @@ def test_what_the_calendar_adds_gives_no_label_away() -> None:
     rows = packaged.rows("haluagent.train.trajectories", "days.jsonl")
     for label in ("supported", "contradicted"):
         found = [
-            (one["claim"], calendar_facts(one["claim"], f"{row['text']}\n{row['question']}", row["language"]))
+            (one["claim"], calendar_facts(one["claim"], f"{row['question']}\n{row['text']}", row["language"]))
             for row in rows
             for one in row["claims"]
             if one["label"] == label

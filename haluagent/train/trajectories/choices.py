@@ -4,6 +4,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from haluagent.arithmetic.conversions import find_conversions
+from haluagent.arithmetic.equations import find_equations
 from haluagent.bench.answers import LabelledAnswer
 from haluagent.corpora import packaged
 from haluagent.detection.limits import Budget, Limits, Meter
@@ -88,10 +90,11 @@ def _turns(row: dict[str, Any], registry: Registry, chance: random.Random) -> It
 
 def _computes(tool: Tool, state: DetectionState, sentence: Sentence, meter: Meter) -> bool:
     """Return whether a call with the sentence alone leads to something, where the tool computes."""
-    if tool.name not in ("calculator", "date"):
-        return True
-    context = state.context(meter, sentence.index)
-    return state.registry.fits(tool, context, sentence) or state.registry.adds(tool, context, sentence)
+    context, tools = state.context(meter, sentence.index), state.registry
+    if tool.name == "calculator":
+        shown = find_equations(sentence.text) or find_conversions(sentence.text)
+        return bool(shown or tools.obvious(tool, context, sentence))
+    return tool.name != "date" or tools.fits(tool, context, sentence) or tools.adds(tool, context, sentence)
 
 
 def _arguments(tool: str, one: dict[str, Any], sentence: Sentence, reference: bool) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def make(seed: int, *, held: bool = False) -> list[Trajectory]:
 
 
 def _days(row: dict[str, Any], chance: random.Random) -> Iterator[Trajectory]:
-    known = f"{row['text']}\n{row['question']}"
+    known = f"{row['question']}\n{row['text']}"
     for place, one in enumerate(row["claims"]):
         claim = TaughtClaim(
             id=f"{row['id']}:{place}", source="days", language=row["language"], question=row["question"],
