@@ -191,7 +191,9 @@ def _findings(context: ToolContext, sentence: Sentence, named: Between | None) -
         for span in impossible_days(text, question)
     ]
     alone = sentence.index == 1
-    findings += [_weekday(context, text, claim) for claim in weekday_claims(text, question, answers=alone)]
+    known = {day.value for given in (question, context.reference or "") for day in _quiet(given) if day.value}
+    claims_of_weekdays = weekday_claims(text, question, answers=alone, known=tuple(known))
+    findings += [_weekday(context, text, claim) for claim in claims_of_weekdays]
     asked = named or distance_asked(question)
     ending = asked is not None and _is_the_answer(context, sentence)
     claims = distance_claims(text, question, asked=asked, answers=ending, alone=len(context.sentences) == 1)

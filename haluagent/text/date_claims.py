@@ -219,15 +219,16 @@ _PLAIN_WEEKDAY = re.compile(
 )
 
 
-def weekday_claims(sentence: str, question: str, *, answers: bool) -> list[WeekdayClaim]:
-    """Return what the sentence says of the weekdays of dates.
+def weekday_claims(sentence: str, question: str, *, answers: bool, known: tuple[date, ...] = ()) -> list[WeekdayClaim]:
+    """Return what the sentence says of the weekdays of dates. A day without a year is a date where exactly one of `known` is that
+    day.
 
     `answers`: it may answer with nothing but a weekday where the question asks for that of its one date. Raises ToolError
     for a date that can be read in two ways.
     """
     if len(sentence) > MAX_LENGTH:
         return []
-    marked = _mark(sentence, amounts=False)
+    marked = _mark(sentence, known, amounts=False)
     if not marked.weekdays or "?" in marked.text or _UNSURE.search(marked.text) or _UNSURE_ASKED.search(question):
         return []
     found: dict[Span, WeekdayClaim] = {}

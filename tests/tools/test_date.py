@@ -136,6 +136,26 @@ def test_when_it_is_offered() -> None:
         assert not date.when(context, context.sentence(1))
 
 
+@pytest.mark.parametrize(
+    ("response", "label"),
+    [
+        ("It starts on Thursday, 22 October.", "contradicted"),
+        ("It starts on Tuesday, 22 October.", "supported"),
+        ("It starts on Thursday, 29 October.", None),  # of which year?
+    ],
+)
+def test_a_day_without_a_year_is_that_of_the_reference(response: str, label: str | None) -> None:
+    sentence = Sentence(index=1, text=response, span=(0, len(response)))
+    model: Any = object()
+    context = ToolContext(
+        question="When?", response=response, language="en", sentences=[sentence], model=model,
+        reference="The water is off on 22 October 2024, from 9 to 15.",
+    )  # fmt: skip
+    assert date.when(context, sentence) is (label is not None)
+    if label:
+        assert asyncio.run(date.run(context, sentence)).label == label
+
+
 _days = st.dates(Day(1900, 1, 1), Day(2100, 1, 1))
 
 
