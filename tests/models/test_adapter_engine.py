@@ -59,7 +59,7 @@ def offered(messages: list[Message]) -> list[str]:
 
 @pytest.mark.engine
 def test_the_default_model_is_taught(engine_model: Any) -> None:
-    assert engine_model.name.endswith("+haluagent-6")
+    assert engine_model.name.endswith("+haluagent-7")
     assert {"calculator", "match", "web_search"} <= engine_model.fine_tuned_tools
 
 

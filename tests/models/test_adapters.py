@@ -45,12 +45,12 @@ def make(tmp_path: Path) -> Make:
         place = tmp_path / folder
         place.mkdir(exist_ok=True)
         card = {
-            "name": "haluagent-6", "version": "1", "base": catalogue.DEFAULT, "file": "haluagent-6.gguf", "rank": 16,
+            "name": "haluagent-7", "version": "1", "base": catalogue.DEFAULT, "file": "haluagent-7.gguf", "rank": 16,
             "sha256": hashlib.sha256(DATA).hexdigest(), "bytes": len(DATA), "tools": ["match", "calculator"],
             "calibration": IDENTITY.model_dump(), "licence": "Apache-2.0", "data_sources": ["CMRC 2018 (CC BY-SA 4.0)"],
         }  # fmt: skip
-        (place / "haluagent-6.gguf").write_bytes(data)
-        file = place / "haluagent-6.json"
+        (place / "haluagent-7.gguf").write_bytes(data)
+        file = place / "haluagent-7.json"
         file.write_text(json.dumps(card | changes), encoding="utf-8")
         return file
 
@@ -65,7 +65,7 @@ def test_a_card_says_what_its_adapter_is(make: Make) -> None:
     for path in (card, card.with_suffix(".gguf")):
         found = load(path)
         assert (found.name, found.fine_tuned_tools, found.calibration) == (
-            "haluagent-6",
+            "haluagent-7",
             {"match", "calculator"},
             IDENTITY,
         )
@@ -150,7 +150,7 @@ def test_without_an_adapter_in_the_package_nothing_changes() -> None:
 def test_the_adapter_of_the_package_is_on_for_its_weights_only(make: Make) -> None:
     make("shipped")
     model = EmbeddedModel()
-    assert (model.name, model.weights) == (f"{catalogue.DEFAULT}+haluagent-6", catalogue.DEFAULT)
+    assert (model.name, model.weights) == (f"{catalogue.DEFAULT}+haluagent-7", catalogue.DEFAULT)
     assert (model.calibration, model.fine_tuned_tools) == (IDENTITY, {"match", "calculator"})
     for other in (EmbeddedModel(adapter=None), EmbeddedModel(lora=Path("some.gguf"))):
         assert (other.name, other.calibration, other.fine_tuned_tools) == (catalogue.DEFAULT, EMBEDDED, frozenset())
@@ -206,7 +206,7 @@ def name_of(**options: Any) -> str:
 def test_the_first_setting_wins(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     make("shipped")
     flag, variable, file = (make(name, name=name) for name in ("flag", "variable", "file"))
-    assert name_of() == "haluagent-6"
+    assert name_of() == "haluagent-7"
     config_path().parent.mkdir(parents=True)
     config_path().write_text(f'adapter = "{file}"\n')
     assert name_of() == "file"
@@ -238,7 +238,7 @@ def test_the_agent_passes_it_on(make: Make) -> None:
     from haluagent import HaluAgent
 
     make("shipped")
-    assert HaluAgent(search="none", sandbox="none").model.name == f"{catalogue.DEFAULT}+haluagent-6"
+    assert HaluAgent(search="none", sandbox="none").model.name == f"{catalogue.DEFAULT}+haluagent-7"
     assert HaluAgent(search="none", sandbox="none", adapter=None).model.name == catalogue.DEFAULT
 
 
@@ -285,7 +285,7 @@ def test_every_command_passes_it_on(
 
 
 @pytest.mark.parametrize(
-    ("flags", "name"), [([], "+haluagent-6"), (["--no-adapter"], ""), (["--adapter", "{mine}"], "+mine")]
+    ("flags", "name"), [([], "+haluagent-7"), (["--no-adapter"], ""), (["--adapter", "{mine}"], "+mine")]
 )
 def test_a_flag_reaches_the_model(make: Make, monkeypatch: pytest.MonkeyPatch, flags: list[str], name: str) -> None:
     from haluagent.cli import endpoints
@@ -302,6 +302,6 @@ def test_a_flag_reaches_the_model(make: Make, monkeypatch: pytest.MonkeyPatch, f
 def test_the_list_shows_the_adapter(make: Make) -> None:
     make("shipped")
     result = CliRunner().invoke(app, ["list"], catch_exceptions=False)
-    (line,) = [line for line in result.stdout.splitlines() if line.startswith("haluagent-6")]
-    for part in (f"on by default with {catalogue.DEFAULT}", "Apache-2.0", "haluagent-6.gguf"):
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("haluagent-7")]
+    for part in (f"on by default with {catalogue.DEFAULT}", "Apache-2.0", "haluagent-7.gguf"):
         assert part in line
