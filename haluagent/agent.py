@@ -68,7 +68,7 @@ class HaluAgent:
         limits: Limits | None = None,
         concurrency: int | None = None,
         reflect: bool = True,
-        without: Collection[Part | str] = (),
+        ablate: Collection[Part | str] = (),
         sandbox: Sandbox | SandboxName | None = "auto",
         search: SearchProvider | str | None = "auto",
         translator: Translator | None = None,
@@ -77,8 +77,8 @@ class HaluAgent:
             raise ConfigError(f"strategy {strategy!r} is not known: use 'branches' or 'linear'")
         if autonomy not in ("guided", "free"):
             raise ConfigError(f"autonomy {autonomy!r} is not known: use 'guided' or 'free'")
-        if unknown := set(without) - set(PARTS):
-            raise ConfigError(f"without {', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
+        if unknown := set(ablate) - set(PARTS):
+            raise ConfigError(f"{', '.join(sorted(unknown))} cannot be left out: the parts are {', '.join(PARTS)}")
         if concurrency is not None and concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: at least one sentence has to be checked at a time")
         if isinstance(model, str) or model is None:
@@ -95,7 +95,7 @@ class HaluAgent:
             concurrency = model.concurrency if isinstance(model, Concurrent) else 1
         self.concurrency = concurrency
         self.reflect = reflect
-        self.without = frozenset(part for part in PARTS if part in without)
+        self.ablate = frozenset(part for part in PARTS if part in ablate)
         self.services = make_services(sandbox, search, translator)
         self._loop: _Loop | None = None
         self._loop_lock = threading.Lock()
@@ -251,7 +251,7 @@ class HaluAgent:
                 closed_book=self.closed_book,
                 concurrency=self.concurrency,
                 reflection=self.reflect,
-                without=self.without,
+                ablate=self.ablate,
                 services=self.services,
                 emit=emit,
             )

@@ -33,7 +33,7 @@ class RunInfo(Record):
     autonomy: str = "guided"
     steps: int = 4
     reflection: bool = True
-    without: tuple[Part, ...] = ()
+    ablate: tuple[Part, ...] = ()
     search: str = "none"
 
 

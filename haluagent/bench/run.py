@@ -151,7 +151,7 @@ def begin(journal: Journal, out: Path, agent: HaluAgent, gold: Mapping[tuple[str
     search = getattr(agent.services.search, "name", "none")
     about = RunInfo(
         version=__version__, model=agent.model.name, strategy=agent.strategy, autonomy=agent.autonomy,
-        steps=agent.limits.steps, reflection=agent.reflect, without=tuple(sorted(agent.without)), search=search,
+        steps=agent.limits.steps, reflection=agent.reflect, ablate=tuple(sorted(agent.ablate)), search=search,
     )  # fmt: skip
     if not out.stat().st_size:
         journal.append(about.model_dump_json())

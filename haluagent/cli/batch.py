@@ -37,6 +37,7 @@ def batch(
     max_tokens: options.MaxTokens = None,
     max_seconds: options.MaxSeconds = None,
     no_reflect: options.NoReflect = False,
+    ablate: options.Ablate = None,
     sandbox: options.SandboxOption = AgentOptions.sandbox,
     search: options.SearchOption = AgentOptions.search,
     index: options.IndexOption = None,
@@ -52,7 +53,7 @@ def batch(
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
         closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
-        reflect=not no_reflect, sandbox=sandbox, search=search, index=index, fetch_pages=fetch_pages,
+        reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, fetch_pages=fetch_pages,
         max_queries=max_queries, tools=tools,
     )  # fmt: skip
 

@@ -67,7 +67,7 @@ def run(
     no_adapter: options.NoAdapter = False,
     max_steps: options.MaxSteps = None,
     no_reflect: options.NoReflect = False,
-    without: options.Without = None,
+    ablate: options.Ablate = None,
     sandbox: options.SandboxOption = AgentOptions.sandbox,
     search: options.SearchOption = "none",
     index: options.IndexOption = None,
@@ -80,7 +80,7 @@ def run(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy, autonomy=autonomy,
-        max_steps=max_steps, reflect=not no_reflect, without=without, sandbox=sandbox, search=search, index=index, tools=tools,
+        max_steps=max_steps, reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, tools=tools,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

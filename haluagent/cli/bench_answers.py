@@ -24,13 +24,13 @@ def answers(
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
     autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    no_reflect: options.NoReflect = False,
-    without: options.Without = None,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    no_reflect: options.NoReflect = False,
+    ablate: options.Ablate = None,
     sandbox: options.SandboxOption = AgentOptions.sandbox,
     search: options.SearchOption = "none",
     index: options.IndexOption = None,
@@ -39,7 +39,7 @@ def answers(
     sentences. The same command resumes where it stopped."""
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox,
-        search=search, index=index, autonomy=autonomy, reflect=not no_reflect, without=without,
+        search=search, index=index, autonomy=autonomy, reflect=not no_reflect, ablate=ablate,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

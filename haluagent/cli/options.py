@@ -43,7 +43,7 @@ MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens evaluated and
 MaxSeconds = Annotated[float | None, typer.Option(callback=_positive, help="Seconds one detection may take.")]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Sentences checked at the same time.")]
 NoReflect = Annotated[bool, typer.Option("--no-reflect", help="Keep the first labels: no reflection.")]
-Without = Annotated[
+Ablate = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PART",
@@ -83,7 +83,7 @@ class AgentOptions:
     max_seconds: float | None = None
     concurrency: int | None = None
     reflect: bool = True
-    without: Sequence[str] | None = None
+    ablate: Sequence[str] | None = None
     sandbox: SandboxChoice = "auto"
     search: str = "auto"
     index: Path | None = None
@@ -138,7 +138,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
         reflect=options.reflect,
-        without=options.without or (),
+        ablate=options.ablate or (),
         tools=[tool for file in options.tools or () for tool in load_file(file)],
         sandbox=options.sandbox,
         search=resolve(

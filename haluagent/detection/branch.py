@@ -165,7 +165,7 @@ class _Branch:
             )
         await self.model.warm(self.state.task.system)
         offered = self.offered
-        if "choice" in self.state.without:
+        if "choice" in self.state.ablate:
             offered = [self.chance.choice(offered)]
         self.tell(offered)
         while True:

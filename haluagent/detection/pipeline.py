@@ -58,7 +58,7 @@ class Run:
         closed_book: bool,
         concurrency: int,
         reflection: bool,
-        without: frozenset[Part],
+        ablate: frozenset[Part],
         services: Services,
         emit: Callable[[Event], None],
     ) -> None:
@@ -74,7 +74,7 @@ class Run:
         task = make_task(
             question, response, reference, language, registry, model, single_transcript=strategy == "linear"
         )
-        self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy, without)
+        self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy, ablate)
 
     @property
     def task(self) -> DetectionTask:
@@ -142,7 +142,7 @@ class Run:
 
     async def _complete(self, meter: Meter) -> None:
         compared = self.task.reference or self.state.services.search  # only what is compared with a text gains by it
-        if compared and "completion" not in self.state.without and not judged_as_it_is(self.task):
+        if compared and "completion" not in self.state.ablate and not judged_as_it_is(self.task):
             self.state.task = self.task.completed(await complete(self.task, meter))
         for sentence in self.task.sentences:
             self.state.emit(Found(sentence=sentence))

@@ -86,7 +86,7 @@ class DetectionState:
     closed_book: bool = False
     services: Services = field(default_factory=Services)
     autonomy: Autonomy = "guided"
-    without: frozenset[Part] = frozenset()
+    ablate: frozenset[Part] = frozenset()
     memory: Memory = field(default_factory=Memory)
     steps: list[Step] = field(default_factory=list)
     read: list[Span] = field(default_factory=list)
@@ -105,7 +105,7 @@ class DetectionState:
             sentences=self.task.sentences,
             model=model,
             reference=self.task.reference,
-            memory=() if "memory" in self.without else self.memory.entries(),
+            memory=() if "memory" in self.ablate else self.memory.entries(),
             facts=() if sentence is None else self._facts(sentence),
             **vars(self.services),
         )
@@ -116,7 +116,7 @@ class DetectionState:
 
     def recalled(self, sentence: Sentence) -> list[MemoryEntry]:
         """Return what was found about the sentences that this one rests on, the nearest `RECALLED` of them."""
-        if "memory" in self.without:
+        if "memory" in self.ablate:
             return []
         nearest = self.rests_on.get(sentence.index, ())[-RECALLED:]
         return [self.memory[index] for index in nearest if index in self.memory]

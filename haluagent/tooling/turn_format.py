@@ -30,8 +30,8 @@ MARGIN = 80  # characters before a mark in its line that are looked at
 _THOUGHT_MARK = r"(?:THOUGHT|思考)\s*[:：]?\s*"
 _ACTION_MARK = r"(?:ACTION|行为|行动)\s*[:：]?\s*"
 _OBSERVATION_MARK = re.compile(r"(?:OBSERVATION|观察)\s*[:：]")
-_CALL = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_]\w{0,63})\s*[(（]")
-_CALL_FOLLOWS = re.compile(r"[\s*`]*[A-Za-z_]\w{0,63}\s*[(（]")
+_CALL = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]{0,63})\s*[(（]")
+_CALL_FOLLOWS = re.compile(r"[\s*`]*[A-Za-z_][A-Za-z0-9_]{0,63}\s*[(（]")
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*[=＝:：]\s*")
 _BEHIND_VALUE = re.compile(r"\s*(?:[)）]|[,，]\s*[A-Za-z_]\w*\s*[=＝]|$)")
 _OPENING_QUOTES = {'"': '"', "'": "'", "“": "”", "「": "」", "‘": "’", "”": "”", "＂": "＂"}

@@ -149,7 +149,7 @@ def test_without_the_choice_chance_decides_and_the_model_only_fills_the_call_in(
 
         models.append(scripted(say, choose=believes("said")))
         with HaluAgent(
-            models[-1], search="none", sandbox="none", autonomy="free", reflect=False, without=["choice"]
+            models[-1], search="none", sandbox="none", autonomy="free", reflect=False, ablate=["choice"]
         ) as agent:
             agent.detect("", f"The fair was opened. {text}", REFERENCE)
     first = [names for names in taken if names in (["date"], ["match"], ["calculator"])]
@@ -159,19 +159,19 @@ def test_without_the_choice_chance_decides_and_the_model_only_fills_the_call_in(
 
 def test_without_memory_nothing_found_before_is_shown(scripted: Any) -> None:
     shown = {}
-    for without in ((), ("memory",)):
+    for ablate in ((), ("memory",)):
         model = scripted(
             lambda messages: f"ACTION: {MATCH.format(scripted.checked(messages))}", choose=believes("said")
         )
-        with HaluAgent(model, search="none", sandbox="none", autonomy="free", reflect=False, without=without) as agent:
+        with HaluAgent(model, search="none", sandbox="none", autonomy="free", reflect=False, ablate=ablate) as agent:
             agent.detect("", "The fair was opened on 3 May. So that was on a Monday.", REFERENCE)
-        shown[without] = sum("Found before" in prompt(messages) for messages in model.seen)
+        shown[ablate] = sum("Found before" in prompt(messages) for messages in model.seen)
     assert shown[()] > 0 == shown[("memory",)]
 
 
 def test_a_part_that_cannot_be_left_out_is_refused(scripted: Any) -> None:
-    with pytest.raises(ConfigError, match="without tools: the parts are memory, completion, choice"):
-        HaluAgent(scripted([]), without=["tools"])
+    with pytest.raises(ConfigError, match="tools cannot be left out: the parts are memory, completion, choice"):
+        HaluAgent(scripted([]), ablate=["tools"])
 
 
 @pytest.mark.parametrize("autonomy", ["guided", "free"])
@@ -191,7 +191,7 @@ def test_without_the_choice_a_server_without_grammars_is_held_to_it_too(scripted
     for day in range(1, 12):
         model = scripted(say, choose=believes("said"))
         with HaluAgent(
-            model, search="none", sandbox="none", autonomy="free", reflect=False, without=["choice"]
+            model, search="none", sandbox="none", autonomy="free", reflect=False, ablate=["choice"]
         ) as agent:
             found = agent.detect("", f"The fair was opened. It was opened on Monday, {day} May 2021.", REFERENCE)
         made = [step for step in found.steps if step.sentence == 2 and step.call and step.result]
