@@ -13,7 +13,7 @@ from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows
 from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.protocols import ToolContext
-from haluagent.text.calendar_facts import calendar_facts, names_time
+from haluagent.text.calendar_facts import calendar_facts, dated, names_time
 from haluagent.text.date_claims import (
     Between,
     DistanceClaim,
@@ -191,8 +191,7 @@ def _findings(context: ToolContext, sentence: Sentence, named: Between | None) -
         for span in impossible_days(text, question)
     ]
     alone = sentence.index == 1
-    known = {day.value for given in (question, context.reference or "") for day in _quiet(given) if day.value}
-    claims_of_weekdays = weekday_claims(text, question, answers=alone, known=tuple(known))
+    claims_of_weekdays = weekday_claims(text, question, answers=alone, known=_known(context))
     findings += [_weekday(context, text, claim) for claim in claims_of_weekdays]
     asked = named or distance_asked(question)
     ending = asked is not None and _is_the_answer(context, sentence)
@@ -201,6 +200,13 @@ def _findings(context: ToolContext, sentence: Sentence, named: Between | None) -
     if len(distances) > 1 and any(finding.label != "supported" for finding in distances):
         return findings  # one of them may be about something else: seven weeks are 49 days
     return findings + distances
+
+
+def _known(context: ToolContext) -> tuple[Day, ...]:
+    """Return the days of the question and the reference that can be of one year only: they say it, or name no other year."""
+    given = dated(f"{context.question}\n{context.reference or ''}")
+    one_year = len({one.day.year for one in given}) == 1
+    return tuple({one.day for one in given if one_year or one.written.year})
 
 
 def _is_the_answer(context: ToolContext, sentence: Sentence) -> bool:

@@ -137,19 +137,25 @@ def test_when_it_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "label"),
+    ("response", "reference", "label"),
     [
-        ("It starts on Thursday, 22 October.", "contradicted"),
-        ("It starts on Tuesday, 22 October.", "supported"),
-        ("It starts on Thursday, 29 October.", None),  # of which year?
+        ("It starts on Thursday, 22 October.", "The water is off on 22 October 2024, from 9 to 15.", "contradicted"),
+        ("It starts on Tuesday, 22 October.", "The water is off on 22 October 2024, from 9 to 15.", "supported"),
+        ("It starts on Thursday, 29 October.", "The water is off on 22 October 2024.", None),  # of which year?
+        ("It starts on Thursday, 22 October.", "In 2024 it is off from 20 to 22 October.", "contradicted"),
+        (
+            "It starts on Thursday, 22 October.",
+            "It was off on 3 May 2023 and 4 June 2024, and is from 22 October.",
+            None,
+        ),
     ],
 )
-def test_a_day_without_a_year_is_that_of_the_reference(response: str, label: str | None) -> None:
+def test_a_day_without_a_year_is_that_of_the_reference(response: str, reference: str, label: str | None) -> None:
     sentence = Sentence(index=1, text=response, span=(0, len(response)))
     model: Any = object()
     context = ToolContext(
         question="When?", response=response, language="en", sentences=[sentence], model=model,
-        reference="The water is off on 22 October 2024, from 9 to 15.",
+        reference=reference,
     )  # fmt: skip
     assert date.when(context, sentence) is (label is not None)
     if label:
