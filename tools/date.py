@@ -26,7 +26,14 @@ from haluagent.text.date_claims import (
     names_a_length,
     weekday_claims,
 )
-from haluagent.text.dates import FoundDate, find_dates, weekday_name
+from haluagent.text.dates import (
+    GREGORIAN_EVERYWHERE,
+    GREGORIAN_IN_ENGLAND,
+    FoundDate,
+    find_dates,
+    find_weekdays,
+    weekday_name,
+)
 from haluagent.text.messages import message
 from haluagent.text.numbers import show
 from haluagent.tooling.coverage import open_parts
@@ -37,9 +44,6 @@ from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 CONFIDENCE = 0.98
 TAKEN_UP = 3  # sentences before one whose dates it may take up
 STEPS = 8
-GREGORIAN_IN_ENGLAND = Day(1753, 1, 1)
-GREGORIAN_EVERYWHERE = Day(1923, 3, 1)
-"""Before this day a date may be a Julian one: Greece was the last to change."""
 
 
 def _can_decide(context: ToolContext, sentence: Sentence) -> bool:
@@ -191,7 +195,8 @@ def _findings(context: ToolContext, sentence: Sentence, named: Between | None) -
         for span in impossible_days(text, question)
     ]
     alone = sentence.index == 1
-    claims_of_weekdays = weekday_claims(text, question, answers=alone, known=_known(context))
+    known = _known(context) if find_weekdays(text) else ()  # the reference is read only where it counts
+    claims_of_weekdays = weekday_claims(text, question, answers=alone, known=known)
     findings += [_weekday(context, text, claim) for claim in claims_of_weekdays]
     asked = named or distance_asked(question)
     ending = asked is not None and _is_the_answer(context, sentence)

@@ -82,18 +82,14 @@ async def transcript(state: DetectionState, units: Sequence[Sentence], model: Me
 
 def useful(state: DetectionState, units: Sequence[Sentence], model: Meter) -> list[Tool]:
     """List the system tools, those that have something to decide about a unit or facts to add, and then those that read facts."""
-    contexts = {unit.index: state.context(model, unit.index) for unit in units}
-    tools = state.registry
+    tools, told = state.registry, [(state.context(model, unit.index), unit) for unit in units]
+    adding = {item.name for item in tools if any(tools.adds(item, *one) for one in told)}
 
-    def fits(item: Tool) -> bool:
-        return any(
-            tools.fits(item, contexts[unit.index], unit) or tools.adds(item, contexts[unit.index], unit)
-            for unit in units
-        )
+    def wanted(item: Tool) -> bool:
+        reads = bool(adding) and item.general and not item.external
+        return item.system or reads or item.name in adding or any(tools.fits(item, *one) for one in told)
 
-    found = [item for item in tools if item.system or fits(item)]
-    adding = any(tools.adds(item, contexts[unit.index], unit) for item in found for unit in units)
-    return [item for item in tools if item in found or (adding and item.general and not item.external)]
+    return [item for item in tools if wanted(item)]
 
 
 def has_room(messages: Sequence[Message], model: Meter) -> bool:

@@ -16,7 +16,15 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 from haluagent.text.date_claims import is_weekday
-from haluagent.text.dates import Day, calendar_day, find_days, find_weekdays, weekday_name
+from haluagent.text.dates import (
+    GREGORIAN_EVERYWHERE,
+    GREGORIAN_IN_ENGLAND,
+    Day,
+    calendar_day,
+    find_days,
+    find_weekdays,
+    weekday_name,
+)
 from haluagent.text.messages import message
 from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, HAN_NUMERALS, read_english, read_han
 from haluagent.text.places import covered
@@ -32,8 +40,6 @@ MOST_SAID = 5  # days, and lengths, of a sentence
 NEAR = 62  # days between what is said and what is computed: farther off it follows from something else
 HALF_A_YEAR = 183  # days
 AROUND = 100  # characters around a day in which words of the sentence are looked for
-FIRST = date(1753, 1, 1)  # before it a date may be a Julian one, even in England
-FIRST_WEEKDAY = date(1923, 3, 1)  # before it a date may be a Julian one in Greece
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 # A year by itself: in 2024, May 2024, 2024年.
@@ -44,7 +50,7 @@ _YEAR = re.compile(
     re.IGNORECASE,
 )
 _TWO_DIGITS = re.compile(r"(?<!\d)(\d\d)年$")  # 24年6月5日
-_OTHER_CALENDAR = re.compile(r"(?:[农農阴陰旧舊夏]\s?[历曆曆]|\blunar|\bJulian)[^.;。；]{0,12}$", re.IGNORECASE)
+_OTHER_CALENDAR = re.compile(r"(?:[农農阴陰旧舊夏]\s?[历曆]|\blunar|\bJulian)[^.;。；]{0,12}$", re.IGNORECASE)
 _OTHER_STYLE = re.compile(r"\W{0,3}(?:Old Style|O\.\s?S\.|Julian|in the Julian|农历|農曆)", re.IGNORECASE)
 _COUNTED = re.compile(r"\s*(?:%|percent\b|per cent\b|people\b)")
 # 3-7 May, from 3 to 7 May; May 3-7, 5月3日至7日
@@ -136,7 +142,7 @@ def calendar_facts(said: str, known: str, language: Language, before: str = "") 
             found += _between(length, [pair for pair in pairs if not own or set(pair) & set(own)], language)
     if _weekdays(plain) - _weekdays(known):
         near = own or ([] if days else [one.day for one in dated(before, of_text)] or _likely(said, known, of_text))
-        found += [_weekday(day, language) for day in [day for day in near if day >= FIRST_WEEKDAY][:MOST]]
+        found += [_weekday(day, language) for day in [day for day in near if day >= GREGORIAN_EVERYWHERE][:MOST]]
     return list(dict.fromkeys(found))[:MOST_LINES]
 
 
@@ -187,9 +193,9 @@ def _days(text: str) -> list[Day]:
 
 
 def dated(text: str, given: Iterable[Dated] = ()) -> list[Dated]:
-    """Return the days of a text that have a year, each once, from `FIRST` on. One without a year has that of a day or a year in
-    its sentence, else that of the same day among the `given` ones or elsewhere in the text, the last year before it, the
-    first one after it, or that of the first of the given ones. Between two days of a sentence a new year may lie."""
+    """Return the days of a text that have a year, each once, from `GREGORIAN_IN_ENGLAND` on. One without a year has that of a day
+    or a year in its sentence, else that of the same day among the `given` ones or elsewhere in the text, the last year before
+    it, the first one after it, or that of the first of the given ones. Between two days of a sentence a new year may lie."""
     days = _days(text)
     full = [day for day in days if day.year]
     bare = covered(text, [day.span for day in days], " ")
@@ -215,7 +221,7 @@ def dated(text: str, given: Iterable[Dated] = ()) -> list[Dated]:
             near = near or next(iter((*earlier, *later)) if known is None else iter(()), None)
             year = _year_beside(day, near[1], near[2]) if near else known or next((one.day.year for one in given), None)
         value = calendar_day(year, day.month, day.day) if year else None
-        if value and value >= FIRST and value not in found:
+        if value and value >= GREGORIAN_IN_ENGLAND and value not in found:
             found[value] = Dated(value, day)
     return list(found.values())
 

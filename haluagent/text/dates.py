@@ -13,6 +13,10 @@ from haluagent.text.numerals import HAN_NUMERALS
 from haluagent.text.places import Taken
 from haluagent.types import Span
 
+GREGORIAN_IN_ENGLAND = date(1753, 1, 1)
+GREGORIAN_EVERYWHERE = date(1923, 3, 1)
+"""Before this day a date may be a Julian one: Greece was the last to change."""
+
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 MONTH = (
     r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
