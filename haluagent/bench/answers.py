@@ -11,6 +11,7 @@ from typing import Literal, Self, get_args
 
 from pydantic import ValidationInfo, field_validator, model_validator
 
+from haluagent.arithmetic.results import stated_results
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.rows import NamedRow, RowModel, Text, named
 from haluagent.bench.report.text import NONE, percent
@@ -19,7 +20,8 @@ from haluagent.bench.scoring.sources import Estimate, estimate
 from haluagent.detection.verdict import WAYS_OUT
 from haluagent.errors import ConfigError
 from haluagent.text.language import GAP
-from haluagent.types import Detection, Label, Language, MemoryEntry, ReasonCode, Record, Span
+from haluagent.text.numbers import find_numbers, matches
+from haluagent.types import Detection, Label, Language, MemoryEntry, ReasonCode, Record, Span, Step
 
 Given = Label | ReasonCode  # the label of a sentence, or why it is unverified
 Gold = Literal["supported", "contradicted", "not_in_reference", "no_claim"]
@@ -31,11 +33,12 @@ _WORST: tuple[Given, ...] = ("contradicted", "not_in_reference", "unverified", "
 
 class LabelledSentence(RowModel):
     """A sentence with its label, or with the tools of which one should be called first (none for a sentence that claims
-    nothing), or with both."""
+    nothing), or with both. `value` is what the calculation of its figure gives, right or not, rounded as it is."""
 
     text: Text
     label: Gold | None = None
     tools: list[Text] | None = None
+    value: float | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -84,7 +87,7 @@ class LabelledAnswer(NamedRow):
 
 class JudgedSentence(Record):
     """What a labelled sentence was taken for, in the answer that it stands in. `called` is the first tool that was called for it,
-    None if none was."""
+    None if none was; `worked_out` says whether a calculator came to its value, None if it has none."""
 
     answer: str
     language: Language
@@ -92,6 +95,7 @@ class JudgedSentence(Record):
     given: Given
     tools: tuple[str, ...] | None = None
     called: str | None = None
+    worked_out: bool | None = None
 
 
 def load(path: Path) -> list[LabelledAnswer]:
@@ -117,6 +121,7 @@ def found(answers: Mapping[str, LabelledAnswer], judged: Sequence[Row]) -> list[
                 JudgedSentence(
                     answer=row.id, language=row.language, gold=sentence.label, given=worst,
                     tools=None if sentence.tools is None else tuple(sentence.tools), called=_called(row.detection, own),
+                    worked_out=None if sentence.value is None else _worked_out(row.detection, own, sentence.value),
                 )
             )  # fmt: skip
     return every
@@ -132,6 +137,20 @@ def _called(detection: Detection | None, entries: Sequence[MemoryEntry]) -> str 
     return next((name for name in calls if name not in _NO_CHECKS), None)
 
 
+def _worked_out(detection: Detection | None, entries: Sequence[MemoryEntry], value: float) -> bool:
+    """Return whether a calculation of the calculator for the sentences of the entries gave a value, as far as it is rounded."""
+    indexes = {entry.sentence.index for entry in entries}
+    steps = detection.steps if detection else ()
+    seen = [step.result.observation for step in steps if step.sentence in indexes and step.result and _calculated(step)]
+    (wanted,) = find_numbers(f"{abs(value):f}".rstrip("0").rstrip("."))
+    given = (number.value for observation in seen for number in stated_results(observation))
+    return any(matches(abs(one) * scale, wanted) for one in given for scale in (1, 100))  # a share, or in percent
+
+
+def _calculated(step: Step) -> bool:
+    return step.call is not None and step.call.name == "calculator"
+
+
 def _overlap(entry: MemoryEntry, span: Span) -> bool:
     start, end = entry.sentence.span
     return entry.sentence.index > 0 and start < span[1] and end > span[0]
@@ -140,7 +159,8 @@ def _overlap(entry: MemoryEntry, span: Span) -> bool:
 def table(sentences: Sequence[JudgedSentence]) -> str:
     """Return, as Markdown, the counts of what sentences of each gold label were taken for, and the shares that count: right
     sentences supported and contradicted, wrong ones caught and passed, each with its 95 % interval (answers are
-    resampled whole). Where sentences name tools, also how often the first call was one of them, and what was called instead."""
+    resampled whole). Where sentences name tools, also how often the first call was one of them, and what was called instead;
+    where they have a value, how often a calculator came to it."""
     lines = [
         f"| gold | n | {' | '.join(name.replace('_', ' ') for name in GIVEN)} |",
         "|---|---:" + "|---:" * len(GIVEN) + "|",
@@ -181,6 +201,7 @@ _SHARES: tuple[tuple[str, Callable[[JudgedSentence], bool], Callable[[JudgedSent
     ("no claims seen as such", lambda one: one.gold == "no_claim", lambda one: one.given == "no_claim"),
     ("no claims with an alarm", lambda one: one.gold == "no_claim", lambda one: one.given in WRONG),
     ("a right tool called first", lambda one: bool(one.tools), _well_called),
+    ("the right figure worked out", lambda one: one.worked_out is not None, lambda one: one.worked_out is True),
     ("no claims that no tool was called for", lambda one: one.tools == (), _well_called),
 )  # fmt: skip
 

@@ -36,6 +36,7 @@ def build(
         list[str] | None, typer.Option(help="Leave this source out; may be given several times.")
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Take only this source; may be given several times.")] = None,
+    strategy: options.StrategyOption = AgentOptions.strategy,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
@@ -73,8 +74,8 @@ def build(
     else:
         chosen = building.model_teacher(options.make_model(wanted))
     made = building.build(
-        lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, sandbox=wanted.sandbox,
-        progress=lambda text: typer.echo(text, err=True),
+        lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, strategy=strategy,
+        sandbox=wanted.sandbox, progress=lambda text: typer.echo(text, err=True),
     )  # fmt: skip
     typer.echo(f"{asyncio.run(made):,} trajectories were added to {out}")
 

@@ -100,12 +100,12 @@ def make_task(
     """Render what the branches share. The response is not yet cut into sentences: see `DetectionTask.segmented`.
 
     Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
-    fine-tuned on tools is shown no examples of them, except there: it was fine-tuned on branches.
+    fine-tuned on tools is shown no examples of them.
     Raises ConfigError where the question leaves no room in the model's context.
     """
     tools = list(registry)
     shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
-    known = frozenset() if single_transcript else fine_tuned_tools_of(model)
+    known = fine_tuned_tools_of(model)
     demos = [demo for tool in shown if tool.name not in known for demo in tool.demos if demo.language == language]
     system = render("system", language, tools=tools, demos=demos)
     asked = model.count_tokens(question)

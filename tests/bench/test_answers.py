@@ -19,7 +19,7 @@ from haluagent.errors import ConfigError
 from haluagent.protocols import Message
 from haluagent.text.segment import split
 from haluagent.tools.calculator.figures import figures
-from haluagent.types import Detection, MemoryEntry, Step, ToolCall, Usage
+from haluagent.types import Detection, MemoryEntry, Step, ToolCall, ToolResult, Usage
 
 DATA = Path(__file__).parents[1] / "data"
 ROW: dict[str, Any] = {
@@ -117,6 +117,38 @@ def test_the_first_call_is_compared_with_the_tools_that_fit(tmp_path: Path) -> N
     text = answers.table(found)
     assert "| a right tool called first | 66.7" in text and "| no claims that no tool was called for | 100.0" in text
     assert "| web_search | word_count | 1 |" in text and "right sentences supported" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "observation", "right"),
+    [
+        (6, "[one way]3*2 = 6; something else is stated", True),
+        (6, "3*2 = 6, as stated (6)", True),
+        (6.5, "3*2 = 6, as stated (6)", False),
+        (33.3, "1/3 = 1/3, as stated (a third)", True),
+        (12.5, "(4.5-4.0)/4.0 = 12.5%, as stated (12.5%)", True),
+        (6, "no calculation with the reference's numbers was found for 6", False),
+        (-4, "3-7 = -4, as stated (4)", True),
+    ],
+)
+def test_the_figure_that_a_calculator_came_to(tmp_path: Path, value: float, observation: str, right: bool) -> None:
+    row = ROW | {"sentences": [{"text": "Two tickets are 6 euros.", "tools": ["calculator"], "value": value}]}
+    (answer,) = answers.load(write(tmp_path / "own.jsonl", row))
+    item = answer.item()
+    steps = tuple(
+        Step(sentence=1, thought="", call=ToolCall(name=name, arguments={}), result=ToolResult(observation=text))
+        for name, text in (("match", f"= {value}"), ("calculator", observation))
+    )
+    detection = Detection(
+        question=item.question, response=item.response, language="en", hallucination=None, score=0.5,
+        sentences=entries(item.response), steps=steps, usage=Usage(),
+    )  # fmt: skip
+    made = blank(item, "answers", "haluagent").model_copy(update={"detection": detection})
+    (found,) = answers.found({"a": answer}, [made])
+    assert found.worked_out is right
+    assert f"| the right figure worked out | {'100.0' if right else '0.0'}" in answers.table([found])
+    failed = answers.found({"a": answer}, [made.model_copy(update={"detection": None})])
+    assert failed[0].worked_out is False
 
 
 @pytest.mark.parametrize(

@@ -125,13 +125,14 @@ def test_no_examples_of_tools_that_it_knows(scripted: Any, language: Language) -
     assert "calculator(" in one, "it is still on the list of tools"
 
 
-def test_the_single_transcript_keeps_its_examples(scripted: Any) -> None:
+def test_a_base_model_alone_is_shown_how_the_single_transcript_begins(scripted: Any) -> None:
     known = frozenset(item.name for item in default_registry())
-    systems = [
-        task(model(scripted, taught=names), "It stands.", single_transcript=True).system
-        for names in (known, frozenset())
-    ]
-    assert systems[0] == systems[1]
+    taught, base, branches = (
+        task(model(scripted, taught=names), "It stands.", single_transcript=single).system
+        for names, single in ((known, True), (frozenset(), True), (frozenset(), False))
+    )
+    begins = "ACTION: split_text()"
+    assert [begins in shown for shown in (taught, base, branches)] == [False, True, False]
 
 
 # Completion ------------------------------------------------------------------------------------------------------

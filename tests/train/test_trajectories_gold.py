@@ -193,6 +193,58 @@ def test_a_response_is_compared_with_itself(language: str) -> None:
     assert failing(found) is None and found.labels == labels
 
 
+TRAIN = {
+    "en": "Translate this into English: Der Zug fährt um neun Uhr ab.",
+    "zh": "请把这句话翻译成中文：The train leaves at nine.",
+}
+LEAVES = {"en": "The train leaves at nine.", "zh": "火车九点出发。"}
+DEPARTS = {"en": "At nine o'clock the train departs.", "zh": "列车九点钟开出。"}
+DAYS = {
+    "en": ("How many days are there from May 3, 2001 to May 13, 2001?", "There are 12 days."),
+    "zh": ("从2001年5月3日到2001年5月13日一共有多少天？", "一共有12天。"),
+}
+POEM = {"en": ("Write about the sea in 30 words.", "sea " * 30), "zh": ("请用30字介绍大海。", "海" * 30)}
+SUM = {
+    "en": "We work it out step by step. 6 × 15 = 90. The answer is 90.",
+    "zh": "我们一步一步来算。6 × 15 = 90。答案是90。",
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("kind", "calls"),
+    [
+        ("knowledge", ["match(sentence=S1", "match(sentence=S2", "get_answer(sentence=S3"]),
+        ("math", ["calculator(sentence=S2", "calculator(sentence=S3", "calculator(sentence=S0"]),
+        ("date", ["date(sentence=S1"]),
+        ("length", ["word_count(sentence=S0"]),
+        ("translation", ["translate(sentence=S0"]),
+    ],
+)
+def test_a_single_transcript_checks_every_sentence_and_ends(language: str, kind: str, calls: list[str]) -> None:
+    labels = ("supported", "contradicted", "no_claim")
+    sums = {"formula": "6*15", "answer": "90"}
+    question, response, gold, known = {
+        "knowledge": (ASKED[language], LONGER[language], True, {
+            "reference": TOWER[language], "answer": ANSWER[language], "gold_labels": labels,
+        }),
+        "math": (SHOP[language][0], SUM[language], False, sums),
+        "date": (*DAYS[language], True, {}),
+        "length": (POEM[language][0], POEM[language][1].strip(), False, {}),
+        "translation": (TRAIN[language], LEAVES[language], False, {"independent": DEPARTS[language]}),
+    }[kind]  # fmt: skip
+    item = lesson(kind, language, question, response, gold, **known)
+    teacher = gold_teacher(tool.name for tool in default_registry())(item, 0)
+    found = detected(item, HaluAgent(teacher, search=None, sandbox=None, strategy="linear"))
+    turns = [call for call in found.calls if call.prompt == "agent"]
+    written = [call.reply.splitlines()[1] for call in turns]
+    assert failing(found) is None
+    assert all(call.learn and call.sentence is None for call in turns)
+    assert "split_text()" in written[0] and "get_answer()" in written[-1]
+    assert len(written) >= len(calls) + 2 and all(any(call in turn for turn in written[1:-1]) for call in calls)
+    assert [len(call.messages) for call in turns] == [2 * place + 2 for place in range(len(turns))], "one conversation"
+
+
 @pytest.mark.parametrize(
     "sandbox",
     [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bubblewrap", marks=pytest.mark.bubblewrap)],

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal
+from haluagent.detection.pipeline import Strategy
 from haluagent.errors import ConfigError, HaluAgentError
 from haluagent.prompts import remembering
 from haluagent.protocols import Model, Reseedable, Sandbox
@@ -39,6 +40,7 @@ async def build(
     samples: int = 1,
     temperature: float = 0.0,
     hint: bool = False,
+    strategy: Strategy = "branches",
     sandbox: Sandbox | SandboxName | None = None,
     progress: Callable[[str], None] = print,
 ) -> int:
@@ -56,7 +58,7 @@ async def build(
         first = teacher(lessons[0], 0)
         done = _done(out, first.name, {lesson.id: lesson for lesson in lessons})
         index = await asyncio.to_thread(_index, lessons, Path(folder))
-        agent = HaluAgent(first, search=None, sandbox=sandbox, concurrency=1)
+        agent = HaluAgent(first, search=None, sandbox=sandbox, concurrency=1, strategy=strategy)
         searching = agent.searching(index) if index else agent
         try:
             await asyncio.to_thread(agent.prepare)

@@ -1,4 +1,5 @@
-"""First turns of branches in which several tools are offered (`choices.jsonl`): which of them is called for a sentence, and why."""
+"""First turns of branches in which several tools are offered (`choices.jsonl`): which of them is called for a sentence, with
+what, and why."""
 
 import random
 from collections.abc import Iterator
@@ -68,7 +69,7 @@ def _turns(row: dict[str, Any], registry: Registry, chance: random.Random) -> It
             continue
         offered = [tool.name for tool in offer(state, cut[0], meter)]
         wanted = next((name for name in one["tools"] or ["get_answer"] if name in offered), None)
-        if wanted is None or not _computes(registry[wanted], state, cut[0], meter):
+        if wanted is None or not _leads_somewhere(registry[wanted], one, state, cut[0], meter):
             continue
         shown = [name for name in offered if name in (wanted, *one["tools"]) or chance.random() >= LEFT_OUT]
         if chance.random() < SHUFFLED:
@@ -88,13 +89,18 @@ def _turns(row: dict[str, Any], registry: Registry, chance: random.Random) -> It
         )  # fmt: skip
 
 
-def _computes(tool: Tool, state: DetectionState, sentence: Sentence, meter: Meter) -> bool:
-    """Return whether a call with the sentence alone leads to something, where the tool computes."""
+def _leads_somewhere(tool: Tool, one: dict[str, Any], state: DetectionState, sentence: Sentence, meter: Meter) -> bool:
+    """Return whether a call leads to something, where the tool computes."""
     context, tools = state.context(meter, sentence.index), state.registry
     if tool.name == "calculator":
-        shown = find_equations(sentence.text) or find_conversions(sentence.text)
-        return bool(shown or tools.obvious(tool, context, sentence))
+        known = "formula" in one or tools.obvious(tool, context, sentence) is not None
+        return known or _shown(sentence.text)
     return tool.name != "date" or tools.fits(tool, context, sentence) or tools.adds(tool, context, sentence)
+
+
+def _shown(text: str) -> bool:
+    """Return whether a sentence shows a calculation that the calculator reads by itself."""
+    return bool(find_equations(text) or find_conversions(text))
 
 
 def _arguments(tool: str, one: dict[str, Any], sentence: Sentence, reference: bool) -> dict[str, Any]:
@@ -104,6 +110,8 @@ def _arguments(tool: str, one: dict[str, Any], sentence: Sentence, reference: bo
         arguments["query"] = one.get("query") or sentence.text[:60]
     elif tool == "match":
         arguments["context"] = "reference" if reference else "question"
+    elif tool == "calculator" and "formula" in one and not _shown(sentence.text):
+        arguments["formula"] = one["formula"]
     elif tool == "get_answer":
         arguments["label"] = "no_claim"
     return arguments

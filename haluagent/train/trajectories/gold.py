@@ -15,10 +15,10 @@ from haluagent.prompts import origin
 from haluagent.protocols import Choice, Generation, Message
 from haluagent.text.segment import split
 from haluagent.train.trajectories.arithmetic import PLANS
-from haluagent.train.trajectories.gold_turns import say, turn
+from haluagent.train.trajectories.gold_turns import Move, made, pointers, say, turn
 from haluagent.train.trajectories.lessons import Lesson
 from haluagent.train.trajectories.recorder import target
-from haluagent.types import Label, Sentence, Usage
+from haluagent.types import Label, Sentence, ToolCall, Usage
 
 SURE = 0.999
 _NOT_SAID = {"en": "not stated", "zh": "没有说"}
@@ -50,12 +50,7 @@ class GoldTeacher:
     ) -> Generation:
         """Implement `Model.generate`. Raises ModelError if the right text is not known."""
         asked = origin(messages)
-        if asked is None:
-            index = target(messages)
-            sentence = self._sentence(index)
-            text = say(turn(self._lesson, sentence, self._label(index), messages, grammar or ""), self._lesson.language)
-        else:
-            text = self._written(*asked)
+        text = say(self._turn(messages, grammar or ""), self._lesson.language) if asked is None else self._written(*asked)
         return Generation(texts=(text,) * samples, usage=Usage(calls=1))
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
@@ -71,6 +66,22 @@ class GoldTeacher:
         return Choice(
             probabilities={choice: SURE if choice == right else rest for choice in choices}, usage=Usage(calls=1)
         )
+
+    def _turn(self, messages: Sequence[Message], grammar: str) -> Move:
+        index, calls = target(messages), made(messages)
+        if index is not None:
+            return self._about(index, calls, grammar)
+        if not calls:
+            return Move("split_text", ToolCall(name="split_text", arguments={}))
+        asked = {call.arguments.get("sentence") for call in calls}
+        following = next((name for name in pointers(grammar) if name not in asked), None)
+        if following is None:
+            return Move("end", ToolCall(name="get_answer", arguments={}))
+        return self._about(int(following[1:]), (), grammar)
+
+    def _about(self, index: int, calls: Sequence[ToolCall], grammar: str) -> Move:
+        before = [call.name for call in calls]
+        return turn(self._lesson, self._sentence(index), self._label(index), before, grammar)
 
     def _written(self, prompt: str, variables: dict[str, Any]) -> str:
         lesson = self._lesson

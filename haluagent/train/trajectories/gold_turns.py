@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from haluagent.arithmetic.equations import find_equations
@@ -29,8 +30,12 @@ _THOUGHTS: dict[Language, dict[str, str]] = {
         "consistency": "to compare with the rest",
         "web_search": "a fact, to be looked up",
         "date": "it counts days or names a weekday",
+        "word_count": "a length was asked for",
+        "translate": "a translation was asked for",
         "get_answer": "it states nothing",
         "change_tools": "a fact; nothing here can decide it",
+        "split_text": "first the sentences",
+        "end": "every sentence is checked",
     },
     "zh": {
         "calculator": "写出了算式",
@@ -41,8 +46,12 @@ _THOUGHTS: dict[Language, dict[str, str]] = {
         "consistency": "和其余部分比较",
         "web_search": "是事实，需要检索",
         "date": "是天数或星期",
+        "word_count": "题目要求了长度",
+        "translate": "题目要求翻译",
         "get_answer": "没有断言",
         "change_tools": "是事实，这里没有工具能判定",
+        "split_text": "先分成句子",
+        "end": "各句都查过了",
     },
 }
 _NO_TOOL: dict[Language, str] = {"en": "no source to look it up in", "zh": "没有可以查证的来源"}
@@ -63,18 +72,18 @@ def say(move: Move, language: Language) -> str:
     )
 
 
-def turn(lesson: Lesson, sentence: Sentence, label: Label | None, messages: Sequence[Message], grammar: str) -> Move:
-    """Return the next call of a branch, from the tools that its grammar allows. Raises ModelError if none is
-    suitable."""
+def turn(lesson: Lesson, sentence: Sentence, label: Label | None, before: Sequence[str], grammar: str) -> Move:
+    """Return the next call about a sentence, after those of the tools `before`, from the tools that a grammar allows. Raises
+    ModelError if none is suitable."""
     offered = {name.replace("-", "_") for name in re.findall(r"tool-([a-z-]+) ::=", grammar)}
-    before = _made(messages)
     pointer = {"sentence": sentence.name}
-    if "calculator" in offered:
-        return _calculation(lesson, sentence, pointer, before)
-    if "date" in offered and "date" not in before:
-        return Move("date", ToolCall(name="date", arguments=pointer))
     if label == "no_claim" and "get_answer" in offered:
         return Move("get_answer", ToolCall(name="get_answer", arguments=pointer | {"label": "no_claim"}))
+    if "calculator" in offered:
+        return _calculation(lesson, sentence, pointer, before)
+    for name in ("date", "word_count", "translate"):
+        if name in offered and name not in before:
+            return Move(name, ToolCall(name=name, arguments=pointer))
     if "web_search" in offered and "web_search" not in before:
         return Move("web_search", ToolCall(name="web_search", arguments=pointer | {"query": query(lesson, sentence)}))
     if "match" in offered and "match" not in before:
@@ -91,7 +100,23 @@ def turn(lesson: Lesson, sentence: Sentence, label: Label | None, messages: Sequ
     )
 
 
-def _calculation(lesson: Lesson, sentence: Sentence, pointer: dict[str, str], before: list[str]) -> Move:
+def pointers(grammar: str) -> list[str]:
+    """Return the names of the sentences that a grammar lets a call point to."""
+    (rule,) = re.findall(r"^pointer ::= (.*)$", grammar, re.MULTILINE)
+    return re.findall(r"S\d+", rule)
+
+
+def made(messages: Sequence[Message]) -> list[ToolCall]:
+    """Return the calls of a conversation so far."""
+    found = []
+    for message in messages:
+        if message["role"] == "assistant":
+            with suppress(FormatError):
+                found.append(turn_format.parse(message["content"]).call)
+    return found
+
+
+def _calculation(lesson: Lesson, sentence: Sentence, pointer: dict[str, str], before: Sequence[str]) -> Move:
     """Return a call on the sentence's own equations or, if it has none or they cannot be computed, on the problem's
     formula, provided that this sentence gives its result."""
     plain = ToolCall(name="calculator", arguments=pointer)
@@ -133,15 +158,3 @@ def _keywords(text: str, language: Language) -> str:
     if len(kept) <= QUERY_CHARACTERS:
         return kept or text[:QUERY_CHARACTERS]
     return kept[:QUERY_CHARACTERS].rsplit(" ", 1)[0]
-
-
-def _made(messages: Sequence[Message]) -> list[str]:
-    """Return the names of the tools called so far in this branch."""
-    made = []
-    for message in messages:
-        if message["role"] == "assistant":
-            try:
-                made.append(turn_format.parse(message["content"]).call.name)
-            except FormatError:
-                continue
-    return made
