@@ -6,6 +6,8 @@ from collections import Counter
 
 from places import ROOT
 
+from haluagent.arithmetic.expressions import evaluate
+from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.bench import answers
 from haluagent.corpora import packaged
 from haluagent.protocols import ToolContext
@@ -24,7 +26,7 @@ def offered(text: str) -> list[str]:
 def test_every_turn_is_a_call_of_a_tool_that_is_offered_beside_others() -> None:
     registry, alone = default_registry(), 0
     for one in MADE:
-        (call,) = one.calls
+        call = one.calls[0]
         turn = parse(call.reply)
         names = offered(call.messages[-1].content)
         assert turn.call.name in names and turn.thought
@@ -50,6 +52,36 @@ def test_what_is_taught_to_be_called_computes_something() -> None:
         ran += 1
         assert result.label or result.facts
     assert ran > 40
+
+
+def test_what_was_computed_is_compared_with_the_text() -> None:
+    chained = [one for one in MADE if len(one.calls) == 2]
+    assert len(chained) > 60 and {one.language for one in chained} == {"en", "zh"}
+    for one in chained:
+        first, then = one.calls
+        before = parse(first.reply).call
+        turn = parse(then.reply)
+        assert before.name in ("calculator", "date") and turn.call.name == "match"
+        assert then.messages[:-3] == first.messages[:-1] and then.messages[-2].content == first.reply
+        assert re.match("OBSERVATION: |观察：", then.messages[-1].content)
+        names = offered(then.messages[-1].content)
+        assert "match" in names and before.name not in names and len(names) > 1
+        assert (turn.call.arguments["context"] == "reference") is (one.reference is not None)
+
+
+def test_a_calculation_uses_numbers_of_the_texts_and_not_the_stated_result() -> None:
+    formulas = [
+        (one, turn.call.arguments["formula"])
+        for one in MADE
+        if "formula" in (turn := parse(one.calls[0].reply)).call.arguments
+    ]
+    assert len(formulas) > 100
+    outside = 0
+    for one, formula in formulas:
+        known = [one.question, one.response, one.reference or ""]
+        outside += bool(foreign_numbers(formula, known, USUAL_CONSTANTS))
+        assert evaluate(formula).number
+    assert outside < 0.1 * len(formulas)
 
 
 def test_no_place_in_the_list_and_no_tool_is_right_by_itself() -> None:

@@ -1,6 +1,7 @@
-"""First turns of branches in which several tools are offered (`choices.jsonl`): which of them is called for a sentence, with
-what, and why."""
+"""Turns of branches in which several tools are offered (`choices.jsonl`): which of them is called first for a sentence, with
+what, and why; and, where it has computed something that is to be compared with a text, the call that compares it."""
 
+import asyncio
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -9,24 +10,35 @@ from haluagent.arithmetic.conversions import find_conversions
 from haluagent.arithmetic.equations import find_equations
 from haluagent.bench.answers import LabelledAnswer
 from haluagent.corpora import packaged
+from haluagent.detection.branch import exchange
 from haluagent.detection.limits import Budget, Limits, Meter
 from haluagent.detection.state import DetectionState
 from haluagent.detection.task import make_task
-from haluagent.detection.verdict import offer
+from haluagent.detection.verdict import act, offer, offer_later
+from haluagent.errors import ModelError
 from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.prompts import render
-from haluagent.protocols import Services
+from haluagent.protocols import Generation, Message, Services
 from haluagent.text.segment import split
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.tool import Tool
-from haluagent.tooling.turn_format import ACTION, THOUGHT, write_call
+from haluagent.tooling.turn_format import ACTION, THOUGHT, ModelTurn, write_call
 from haluagent.tools import default_registry
 from haluagent.train.trajectories.judgements import held_out
 from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory
-from haluagent.types import Sentence, ToolCall
+from haluagent.types import Language, Sentence, ToolCall
 
 LEFT_OUT = 0.2  # the share of the other tools that are not offered
 SHUFFLED = 0.3  # the share of turns in which the tools stand in no order
+CHAINED = 0.6  # the share of computations after which the comparison is taught
+_THEN: dict[Language, tuple[str, ...]] = {
+    "en": (
+        "now the statement beside the text and what was worked out",
+        "what was computed still has to be compared with the text",
+        "with that the text can decide",
+    ),
+    "zh": ("再结合算出的结果和原文比较", "算出的结果还要和文本对照", "有了这个结果，再看文本怎么说"),
+}
 
 
 class _Reader:
@@ -41,6 +53,9 @@ class _Reader:
 
     def count_tokens(self, text: str) -> int:
         return self._tokens.count(text)
+
+    async def generate(self, messages: list[Message], **_: Any) -> Generation:
+        raise ModelError("it writes nothing")
 
 
 def make(seed: int, *, held: bool = False) -> list[Trajectory]:
@@ -77,16 +92,54 @@ def _turns(row: dict[str, Any], registry: Registry, chance: random.Random) -> It
         messages = state.task.messages(cut[0])
         messages[-1]["content"] += "\n" + render("offered", item.language, tools=shown)
         call = ToolCall(name=wanted, arguments=_arguments(wanted, one, cut[0], item.reference is not None))
-        reply = f"{THOUGHT[item.language]}{one['thought']}\n{ACTION[item.language]}{write_call(call)}"
+        first = ModelTurn(thought=one["thought"], call=call)
+        calls = [_recorded(messages, first, cut[0], item.language)]
+        if wanted in ("calculator", "date") and chance.random() < CHAINED:
+            calls += _compared(state, cut[0], meter, first, messages, shown, chance)
         yield Trajectory(
             id=f"{row['id']}:{place}", group=row["id"], source="choices", kind="knowledge", language=item.language,
             question=item.question, response=item.response, reference=item.reference,
-            gold=None, teacher="gold", verdict=None,
-            calls=(ModelCall(
-                prompt="agent", sentence=cut[0].index, reply=reply,
-                messages=tuple(RecordedMessage(**message) for message in messages),
-            ),),
+            gold=None, teacher="gold", verdict=None, calls=tuple(calls),
         )  # fmt: skip
+
+
+def _recorded(messages: list[Message], turn: ModelTurn, sentence: Sentence, language: Language) -> ModelCall:
+    said = tuple(RecordedMessage(**message) for message in messages)
+    return ModelCall(prompt="agent", sentence=sentence.index, messages=said, reply=_written(turn, language))
+
+
+def _written(turn: ModelTurn, language: Language) -> str:
+    return f"{THOUGHT[language]}{turn.thought}\n{ACTION[language]}{write_call(turn.call)}"
+
+
+def _compared(
+    state: DetectionState,
+    sentence: Sentence,
+    meter: Meter,
+    first: ModelTurn,
+    messages: list[Message],
+    shown: list[str],
+    chance: random.Random,
+) -> Iterator[ModelCall]:
+    """Yield the turn after one that has computed something and decided nothing, if a text can decide with it."""
+    try:
+        step = asyncio.run(act(state, sentence.index, first, meter, meter.usage))
+    except ModelError:  # the tool needs a model
+        return
+    if not step.result or step.result.label:
+        return
+    language = state.task.language
+    readers = [tool.name for tool in offer_later(state, sentence, meter) if not tool.external]
+    left = [name for name in shown if name != first.call.name]
+    offered = [*(name for name in readers if name not in left), *left]
+    if "match" not in readers or len(offered) == 1:
+        return
+    before = "response" if sentence.index > 1 else "question"
+    context = before if state.task.reference is None else "reference"
+    call = ToolCall(name="match", arguments={"sentence": sentence.name, "context": context})
+    messages = [*messages, *exchange(_written(first, language), step.result.observation, language)]
+    messages[-1]["content"] += "\n" + render("offered", language, tools=offered)
+    yield _recorded(messages, ModelTurn(thought=chance.choice(_THEN[language]), call=call), sentence, language)
 
 
 def _leads_somewhere(tool: Tool, one: dict[str, Any], state: DetectionState, sentence: Sentence, meter: Meter) -> bool:

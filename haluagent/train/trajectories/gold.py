@@ -50,7 +50,9 @@ class GoldTeacher:
     ) -> Generation:
         """Implement `Model.generate`. Raises ModelError if the right text is not known."""
         asked = origin(messages)
-        text = say(self._turn(messages, grammar or ""), self._lesson.language) if asked is None else self._written(*asked)
+        text = (
+            say(self._turn(messages, grammar or ""), self._lesson.language) if asked is None else self._written(*asked)
+        )
         return Generation(texts=(text,) * samples, usage=Usage(calls=1))
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:
