@@ -1,12 +1,15 @@
 """`haluagent model`: list, pull and locate the weights of the embedded model, and serve a model to others."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from haluagent.errors import ConfigError
 from haluagent.models.engines import EngineName
+
+if TYPE_CHECKING:
+    from haluagent.models.adapters import Adapter
 
 app = typer.Typer(help="Manage the weights on this machine, and serve a model.", no_args_is_help=True)
 
@@ -45,17 +48,47 @@ def pull(
     name: Name = None,
     sha256: Annotated[str | None, typer.Option(help="The expected SHA-256 of a file from a hub.")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit on a hub.")] = None,
+    format: Annotated[
+        Literal["gguf", "peft"], typer.Option(help="peft: of the package's adapter, for vLLM and transformers.")
+    ] = "gguf",
 ) -> None:
-    """Download weights, check their SHA-256, and print their path. An interrupted download is resumed."""
+    """Download weights, check their SHA-256, and print their path. An interrupted download is resumed. Of an adapter, which comes
+    with the package, print the path of its file, or write it as a peft directory."""
     from haluagent.models.weights import catalogue
     from haluagent.models.weights.progress import download_progress
 
     name = name or catalogue.DEFAULT
+    if adapter := _shipped(name):
+        from haluagent.models.peft import write_peft
+        from haluagent.models.weights.store import folder
+
+        typer.echo(adapter.checked() if format == "gguf" else write_peft(adapter, folder() / "peft"))
+        return
+    if format == "peft":
+        raise ConfigError("--format peft is for the package's adapter: name it as `haluagent model list` does")
     if not name.startswith(catalogue.HUB) and (sha256 or revision):
         raise ConfigError("--sha256 and --revision are for weights from a hub (hf:OWNER/REPO/FILE.gguf)")
     with download_progress(name) as progress:
         place = catalogue.pull(name, progress, sha256=sha256, revision=revision)
     typer.echo(place)
+
+
+def _shipped(name: str) -> "Adapter | None":
+    from haluagent.models import adapters
+
+    return next((found for found in adapters.all_shipped() if found.name == name), None)
+
+
+def _default_adapter(weights: str | None) -> "Adapter":
+    from haluagent.models import adapters
+    from haluagent.models.weights import catalogue
+
+    found = adapters.shipped(weights or catalogue.DEFAULT)
+    if found is None:
+        raise ConfigError(
+            f"no adapter comes with the package for {weights}: leave out --adapter, or name one with --lora"
+        )
+    return found
 
 
 @app.command()
@@ -78,6 +111,9 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8080,
     context: Annotated[int | None, typer.Option(help="Tokens per conversation.")] = None,
     parallel: Annotated[int | None, typer.Option(help="Parallel requests.")] = None,
+    adapter: Annotated[
+        Literal["default", "none"], typer.Option(help="default: the package's adapter, with its base.")
+    ] = "none",
     lora: Annotated[list[str] | None, typer.Option(help="vLLM: NAME=PATH; llama.cpp: a GGUF file.")] = None,
     max_lora_rank: Annotated[int | None, typer.Option(help="vLLM: the largest rank among the adapters.")] = None,
     vllm_bin: Annotated[str | None, typer.Option(help="vLLM: its executable (or HALUAGENT_VLLM).")] = None,
@@ -88,7 +124,9 @@ def serve(
     from haluagent.models.engines import ServeOptions
     from haluagent.models.engines import serve as serve_with
 
+    chosen = _default_adapter(model if engine == "llama.cpp" else None) if adapter == "default" else None
     options = ServeOptions(
-        model, host, port, context, parallel, tuple(lora or ()), max_lora_rank, vllm_bin, api_key, tuple(extra or ())
-    )
+        model, host, port, context, parallel, tuple(lora or ()), max_lora_rank, vllm_bin, api_key, tuple(extra or ()),
+        chosen,
+    )  # fmt: skip
     serve_with(engine, options)

@@ -90,10 +90,13 @@ class OpenAIModel:
         """
         served = discover(base_url, api_key, name)
         if name is None:
-            if len(served.models) != 1:
+            known = [
+                one for one in served.models if served_as(one)
+            ]  # beside the base, the adapter that was made for this
+            if len(known or served.models) != 1:
                 listed = ", ".join(served.models) or "no model"
                 raise ConfigError(f"{base_url} lists {listed}: say which one with --model or HALUAGENT_MODEL")
-            name = served.models[0]
+            (name,) = known or served.models
         options.setdefault("samples_per_request", served.slots)
         if "calibration" not in options:
             options |= _calibrated(name)

@@ -56,7 +56,9 @@ def discover(base_url: str, api_key: str | None = None, model: str | None = None
             settings, meta = object_in(props, "default_generation_settings"), object_in(entry, "meta")
             context = count_in(settings, "n_ctx") or count_in(meta, "n_ctx") or count_in(meta, "n_ctx_train")
             return Served(dialect, names, context, count_in(props, "total_slots") or None)
-        return Served(dialect, names, count_in(entry, "max_model_len") or None)
+        # vLLM says the length of the base alone, which it lists before its adapters.
+        lengths = (count_in(one, "max_model_len") for one in (entry, *entries[:1]))
+        return Served(dialect, names, next(filter(None, lengths), None))
 
 
 def _props(client: httpx.Client, models_url: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from haluagent.errors import ConfigError, ModelError
+from haluagent.models.adapters import all_shipped
 from haluagent.models.client import OpenAIModel
 from haluagent.models.discovery import discover
 from haluagent.models.endpoint import normalize
@@ -335,6 +336,18 @@ def test_vllm_is_recognized_and_a_setting_overrides_it(server: Server) -> None:
     assert (found.name, found.dialect, found.context) == ("big", "vllm", 16384)
     told = OpenAIModel.connect(server.url, "big", dialect="plain", context=100)
     assert (told.dialect, told.context) == ("plain", 100)
+
+
+def test_the_adapter_of_the_package_is_found_beside_its_base(server: Server) -> None:
+    (shipped,) = all_shipped()
+    listed = [{"id": "Qwen/Qwen2.5-Coder-1.5B-Instruct", "owned_by": "vllm", "max_model_len": 8192}]
+    listed.append({"id": shipped.name, "owned_by": "vllm", "parent": listed[0]["id"], "max_model_len": None})
+    server.pages["/v1/models"] = {"data": listed}
+    found = OpenAIModel.connect(server.url)
+    assert (found.name, found.context, found.dialect) == (shipped.name, 8192, "vllm")
+    assert OpenAIModel.connect(server.url, shipped.name).context == 8192, "that of its base"
+    assert found.calibration == shipped.calibration and found.fine_tuned_tools == shipped.fine_tuned_tools
+    assert OpenAIModel.connect(server.url, listed[0]["id"]).fine_tuned_tools == frozenset()
 
 
 def test_which_of_several_models_must_be_said(server: Server) -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from haluagent.cli.model import app
 from haluagent.errors import ConfigError
+from haluagent.models import adapters
 from haluagent.models.weights import catalogue
 
 PROGRAM = "import sys; from haluagent.cli.main import main; main()"
@@ -101,6 +102,31 @@ def test_vllm_is_started_with_its_flags(tmp_path: Path) -> None:
     assert command == f"{vllm} {flags}" and key == "key=secret"
 
 
+def test_vllm_with_the_adapter_of_the_package(tmp_path: Path, cache: Path) -> None:
+    (shipped,) = adapters.all_shipped()
+    place = cache / "peft" / shipped.name
+    program(tmp_path / "bin", "vllm", 'echo "$@"')
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    result = in_a_shell("serve", "--engine", "vllm", "--adapter", "default", PATH=path)
+    assert result.returncode == 0, result.stderr
+    flags = result.stdout.splitlines()[-1]
+    assert flags.startswith("serve Qwen/Qwen2.5-Coder-1.5B-Instruct --host")
+    assert flags.endswith(f"--enable-lora --max-loras 1 --lora-modules {shipped.name}={place} --max-lora-rank 16")
+    assert (place / "adapter_config.json").is_file()
+    own = ("--model", "/my/base", "--lora", "mine=/lora", "--max-lora-rank", "64")
+    flags = in_a_shell("serve", "--engine", "vllm", "--adapter", "default", *own, PATH=path).stdout.splitlines()[-1]
+    assert flags.startswith("serve /my/base --host")
+    assert flags.endswith(f"--max-loras 2 --lora-modules mine=/lora {shipped.name}={place} --max-lora-rank 64")
+
+
+def test_the_adapter_is_pulled_in_both_forms(cache: Path) -> None:
+    (shipped,) = adapters.all_shipped()
+    assert run("pull", shipped.name) == f"{shipped.path}\n"
+    assert run("pull", shipped.name, "--format", "peft") == f"{cache / 'peft' / shipped.name}\n"
+    with pytest.raises(ConfigError, match="--format peft is for the package's adapter"):
+        run("pull", catalogue.DEFAULT, "--format", "peft")
+
+
 def test_vllm_of_another_environment(tmp_path: Path) -> None:
     vllm = program(tmp_path, "my-vllm", "exit 7")
     assert in_a_shell("serve", "--engine", "vllm", "--model", "m", "--vllm-bin", str(vllm)).returncode == 7
@@ -125,6 +151,10 @@ def test_what_an_engine_cannot_do_is_said() -> None:
         (("--engine", "vllm"), "--model ID"),
         (("--engine", "vllm", "--model", "m", "--lora", "/path"), "NAME=PATH"),
         (("--max-lora-rank", "8"), "llama.cpp serves"),
+        (
+            ("--adapter", "default", "--model", "smollm2-135m-instruct-q4_1"),
+            "no adapter comes with the package for smollm2",
+        ),
         (("--", "--dtype", "half"), "llama.cpp serves"),
     ):
         with pytest.raises(ConfigError, match=complaint):

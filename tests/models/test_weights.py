@@ -26,6 +26,7 @@ TINY = Weights(
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     licence="Apache-2.0",
     languages="en",
+    repository="someone/tiny",
     parts=tuple(WeightPart(f"tiny-part{n}==1.0", f"tiny_part{n}/data.bin") for n in range(PARTS)),
 )
 

@@ -2,7 +2,10 @@
 
 import importlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from haluagent.models.adapters import Adapter
 
 EngineName = Literal["llama.cpp", "vllm"]
 
@@ -16,8 +19,9 @@ ENGINES: dict[EngineName, str] = {
 class ServeOptions:
     """The options of a model server; None leaves the engine's own default.
 
-    `model` is what the engine calls one: weights for llama.cpp, an id or a path for vLLM. `context` is in tokens per
-    conversation, `parallel` the number of requests at a time. `extra` are arguments for the engine itself.
+    `model` is what the engine calls one: weights for llama.cpp, an id or a path for vLLM. `adapter` is the package's own, to be
+    served with its base or with a model that was made from it. `context` is in tokens per conversation, `parallel` the number of
+    requests at a time. `extra` are arguments for the engine itself.
     """
 
     model: str | None
@@ -30,6 +34,7 @@ class ServeOptions:
     executable: str | None = None
     api_key: str | None = None
     extra: tuple[str, ...] = ()
+    adapter: "Adapter | None" = None
 
 
 def serve(engine: EngineName, options: ServeOptions) -> None:

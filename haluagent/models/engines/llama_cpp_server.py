@@ -17,6 +17,10 @@ def serve(options: ServeOptions) -> None:
     name = options.model or DEFAULT
     weights = EmbeddedModel(name, adapter=None).path()
     lora = Path(options.lora[0]) if options.lora else None
+    if options.adapter:
+        if lora:
+            raise ConfigError("llama.cpp serves with one adapter: give --adapter or --lora")
+        lora, name = options.adapter.checked(), f"{name}+{options.adapter.name}"
     settings = EngineSettings(
         weights, name, options.context or DEFAULT_CONTEXT, options.parallel or SLOTS, lora=lora, host=options.host,
         port=options.port, api_key=options.api_key,

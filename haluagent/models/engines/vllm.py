@@ -3,9 +3,14 @@
 import os
 import shlex
 import shutil
+from dataclasses import replace
 
 from haluagent.errors import ConfigError
+from haluagent.models.adapters import Adapter
 from haluagent.models.engines import ServeOptions
+from haluagent.models.peft import write_peft
+from haluagent.models.weights.catalogue import KNOWN
+from haluagent.models.weights.store import folder
 
 
 def serve(options: ServeOptions) -> None:
@@ -14,6 +19,8 @@ def serve(options: ServeOptions) -> None:
     The key is passed in the environment, because every user of the machine can read a command line. Raise `ConfigError`
     where vLLM cannot be started with these options.
     """
+    if options.adapter:
+        options = _with_adapter(options, options.adapter)
     if options.model is None:
         raise ConfigError("say which model vLLM shall serve: --model ID")
     if any("=" not in adapter for adapter in options.lora):
@@ -21,6 +28,19 @@ def serve(options: ServeOptions) -> None:
     command = [find(options.executable), *_arguments(options, options.model)]
     print(shlex.join(command), flush=True)
     os.execve(command[0], command, os.environ | ({"VLLM_API_KEY": options.api_key} if options.api_key else {}))
+
+
+def _with_adapter(options: ServeOptions, adapter: Adapter) -> ServeOptions:
+    """Return the options with an adapter as one more LoRA module, and with its base on the hub where no model is named."""
+    place = write_peft(adapter, folder() / "peft")
+    card = adapter.card
+    assert card is not None, "write_peft takes only those with a card"
+    return replace(
+        options,
+        model=options.model or KNOWN[card.base].repository,
+        lora=(*options.lora, f"{adapter.name}={place}"),
+        max_lora_rank=max(options.max_lora_rank or 0, card.rank),
+    )
 
 
 def _arguments(options: ServeOptions, model: str) -> list[str]:

