@@ -34,12 +34,13 @@ def answers(
     sandbox: options.SandboxOption = AgentOptions.sandbox,
     search: options.SearchOption = "none",
     index: options.IndexOption = None,
+    tools: options.ToolFiles = None,
 ) -> None:
     """Check labelled answers beside their documents with the agent, and print what it makes of right and of wrong
     sentences. The same command resumes where it stopped."""
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox,
-        search=search, index=index, autonomy=autonomy, reflect=not no_reflect, ablate=ablate,
+        search=search, index=index, tools=tools, autonomy=autonomy, reflect=not no_reflect, ablate=ablate,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

@@ -46,8 +46,9 @@ def build(
 ) -> None:
     """Let the agent check labelled items with a teacher in place of its model, and record all calls."""
     wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox
-    )
+        model=model, base_url=base_url, api_key=api_key, strategy=strategy, adapter=chosen_adapter(adapter, no_adapter),
+        sandbox=sandbox,
+    )  # fmt: skip
 
     import asyncio
 
@@ -74,7 +75,7 @@ def build(
     else:
         chosen = building.model_teacher(options.make_model(wanted))
     made = building.build(
-        lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, strategy=strategy,
+        lessons, chosen, out, samples=samples, temperature=temperature, hint=hint, strategy=wanted.strategy,
         sandbox=wanted.sandbox, progress=lambda text: typer.echo(text, err=True),
     )  # fmt: skip
     typer.echo(f"{asyncio.run(made):,} trajectories were added to {out}")

@@ -72,8 +72,9 @@ class Run:
         self.error: str | None = None
         self.whole: Sentence | None = None  # the response, where a tool has something to decide about it as a whole
         task = make_task(
-            question, response, reference, language, registry, model, single_transcript=strategy == "linear"
-        )
+            question, response, reference, language, registry, model,
+            single_transcript=strategy == "linear", demos="demos" not in ablate,
+        )  # fmt: skip
         self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy, ablate)
 
     @property

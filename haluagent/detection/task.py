@@ -96,18 +96,20 @@ def make_task(
     registry: Registry,
     model: Model,
     single_transcript: bool = False,
+    demos: bool = True,
 ) -> DetectionTask:
     """Render what the branches share. The response is not yet cut into sentences: see `DetectionTask.segmented`.
 
     Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
-    fine-tuned on tools is shown no examples of them.
+    fine-tuned on tools is shown no examples of them; without `demos`, no model is.
     Raises ConfigError where the question leaves no room in the model's context.
     """
     tools = list(registry)
     shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
     known = fine_tuned_tools_of(model)
-    demos = [demo for tool in shown if tool.name not in known for demo in tool.demos if demo.language == language]
-    system = render("system", language, tools=tools, demos=demos)
+    unknown = [tool for tool in shown if demos and tool.name not in known]
+    examples = [demo for tool in unknown for demo in tool.demos if demo.language == language]
+    system = render("system", language, tools=tools, demos=examples)
     asked = model.count_tokens(question)
     told = model.count_tokens(system)
     room = model.context - told - asked - ANSWER_TOKENS

@@ -125,6 +125,13 @@ def test_no_examples_of_tools_that_it_knows(scripted: Any, language: Language) -
     assert "calculator(" in one, "it is still on the list of tools"
 
 
+def test_without_demos_no_examples_at_all(scripted: Any) -> None:
+    plain, without = (task(model(scripted), "It stands in Bergen.", demos=demos).system for demos in (True, False))
+    assert "OBSERVATION" in plain and "OBSERVATION" not in without and "calculator(" in without
+    taught = model(scripted, taught=frozenset(item.name for item in default_registry()))
+    assert task(taught, "It stands in Bergen.", demos=False).system == without
+
+
 def test_a_base_model_alone_is_shown_how_the_single_transcript_begins(scripted: Any) -> None:
     known = frozenset(item.name for item in default_registry())
     taught, base, branches = (
