@@ -1,12 +1,15 @@
 """`haluagent bench answers`: every labelled sentence, and what the agent took it for."""
 
+import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 from typer.testing import CliRunner
 
 from haluagent import HaluAgent
@@ -16,10 +19,12 @@ from haluagent.bench.rows import blank
 from haluagent.cli.main import app
 from haluagent.corpora import packaged
 from haluagent.errors import ConfigError
-from haluagent.protocols import Message
+from haluagent.protocols import Message, ToolContext
 from haluagent.text.segment import split
+from haluagent.tooling.plugins import load_file
+from haluagent.tools import default_registry
 from haluagent.tools.calculator.figures import figures
-from haluagent.types import Detection, MemoryEntry, Step, ToolCall, ToolResult, Usage
+from haluagent.types import Detection, Language, MemoryEntry, Step, ToolCall, ToolResult, Usage
 
 DATA = Path(__file__).parents[1] / "data"
 ROW: dict[str, Any] = {
@@ -225,3 +230,29 @@ def test_the_command_prints_the_table(tmp_path: Path, scripted: Any, monkeypatch
     assert "| gold | n | supported | contradicted | not in reference | unverified | no claim |" in result.stdout
     again = CliRunner().invoke(app, arguments)
     assert again.exit_code == 0 and again.stdout == result.stdout
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_tools_that_no_adapter_was_taught_decide_their_sentences(language: Language) -> None:
+    untaught = {item.name: item for item in load_file(ROOT / "examples" / "untaught.py")}
+    known = {*untaught, *(item.name for item in default_registry())}
+    decided: Counter[tuple[str, str]] = Counter()
+    for answer in answers.load(DATA / "untaught" / f"{language}.jsonl"):
+        item = answer.item()
+        sentences = split(item.response)
+        for labelled, span in zip(answer.sentences, answer.spans(), strict=True):
+            tools = labelled.tools or []
+            assert set(tools) <= known
+            own = [one for one in sentences if one.span[0] < span[1] and one.span[1] > span[0]]
+            for name in tools:
+                if name not in untaught:
+                    continue
+                (sentence,) = own
+                context = ToolContext(
+                    question=item.question, response=item.response, language=language, sentences=sentences,
+                    reference=item.reference, model=None,  # type: ignore[arg-type]
+                )  # fmt: skip
+                assert untaught[name].when(context, sentence)
+                result = asyncio.run(untaught[name].run(context, sentence))
+                decided[name, str(result.label)] += 1
+    assert set(decided) == {(name, label) for name in untaught for label in ("supported", "contradicted")}

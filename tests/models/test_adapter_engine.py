@@ -8,6 +8,7 @@ import pytest
 
 from haluagent import HaluAgent
 from haluagent.models import EmbeddedModel
+from haluagent.models.adapters import all_shipped
 from haluagent.protocols import Message, ToolContext
 from haluagent.text.numbers import find_numbers
 from haluagent.tooling import turn_format
@@ -59,7 +60,8 @@ def offered(messages: list[Message]) -> list[str]:
 
 @pytest.mark.engine
 def test_the_default_model_is_taught(engine_model: Any) -> None:
-    assert engine_model.name.endswith("+haluagent-7")
+    (shipped,) = all_shipped()
+    assert engine_model.name.endswith(f"+{shipped.name}")
     assert {"calculator", "match", "web_search"} <= engine_model.fine_tuned_tools
 
 
