@@ -11,7 +11,7 @@ from haluagent.cli import options
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
-    from haluagent.protocols import Model
+    from haluagent.agent import HaluAgent
 
 AT_ENDPOINT, EMBEDDED = 32, 2  # parallel requests: one engine on a few cores gains little from more
 SENTENCES = 8  # of one request, checked in parallel at an endpoint
@@ -82,33 +82,39 @@ def serve(
 
     try:
         from haluagent.server import run
+        from haluagent.server.app import make_app
         from haluagent.server.settings import ServerSettings
     except ModuleNotFoundError as error:
         raise ConfigError(f'the server needs {error.name}: pip install "haluagent[server]"') from error
     given: dict[str, Any] = {
-        "host": host, "port": port, "token": _token(token_file), "origins": tuple(map(_origin, allow_origin or [])),
+        "host": host, "port": port, "token": read_token(token_file), "origins": tuple(map(_origin, allow_origin or [])),
         "hosts": tuple(allow_host or []), "waiting": max_waiting, "body": max_body, "text": max_text, "deadline": deadline,
         "grace": grace, "log_texts": log_texts,
     }  # fmt: skip
     with closing(run.open_socket(ServerSettings(**given))) as listening:
-        found, running = _model(wanted, max_running)
-        agent = options.make_agent(wanted, found)
-        if wanted.concurrency is None:
-            agent.concurrency = min(agent.concurrency, SENTENCES)
-        run.serve(agent, ServerSettings(**given, running=running), listening)
+        agent, running = make_shared_agent(wanted, max_running)
+        settings = ServerSettings(**given, running=running)
+        run.serve(make_app(agent, settings), settings, listening, f" (model {agent.model.name}), and loads the model")
 
 
-def _model(wanted: AgentOptions, running: int | None) -> "tuple[Model, int]":
-    """Return the model and the number of parallel requests, which the client of an endpoint must allow."""
+def make_shared_agent(wanted: AgentOptions, running: int | None) -> "tuple[HaluAgent, int]":
+    """Return an agent for parallel requests, and how many of them run at a time; the client of an endpoint must allow that.
+
+    Raises what `options.make_agent` does, and ModelError if the endpoint does not answer.
+    """
     from haluagent.models import EmbeddedModel
 
     model = options.make_model(wanted)
-    if isinstance(model, EmbeddedModel):
-        return model, running or EMBEDDED
-    return options.make_model(wanted, running or AT_ENDPOINT), running or AT_ENDPOINT
+    running = running or (EMBEDDED if isinstance(model, EmbeddedModel) else AT_ENDPOINT)
+    if not isinstance(model, EmbeddedModel):
+        model = options.make_model(wanted, running)
+    agent = options.make_agent(wanted, model)
+    if wanted.concurrency is None:
+        agent.concurrency = min(agent.concurrency, SENTENCES)
+    return agent, running
 
 
-def _token(file: Path | None) -> str | None:
+def read_token(file: Path | None) -> str | None:
     """Return the token that requests must carry. Raises ConfigError for one that is too easy to guess or that no header
     can hold."""
     from haluagent.cli.inputs import read_text

@@ -16,13 +16,14 @@ from haluagent.types import Detection, Record
 
 DEEPEST = 100  # lists and objects inside each other
 LARGEST = 10**300  # of the numbers: a float can hold what is smaller
+MOST_CALLS = 1000  # of a run: holding each against all before it takes time that no deadline ends
 
 Text = Annotated[str, Field(pattern=r"\S")]
 Texts = str | list[str]
 Choice = Literal["auto", "en", "zh"]
 
-_LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language of the texts")
-_QUESTION: Any = Field(default="", description="a text: what was asked, if anything was")
+LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language of the texts")
+QUESTION: Any = Field(default="", description="a text: what was asked, if anything was")
 
 
 class StrictBody(Record):
@@ -42,10 +43,10 @@ class StrictBody(Record):
 class DetectBody(StrictBody):
     """A response, the question it answers, if there is one, and what it may be checked against."""
 
-    question: str | None = _QUESTION
+    question: str | None = QUESTION
     response: Text = Field(description="a text that is not blank: what the language model answered")
     reference: Texts | None = Field(default=None, description="a text, or a list of texts, to check against")
-    language: Choice = _LANGUAGE
+    language: Choice = LANGUAGE
 
 
 def _only(name: str, other: str) -> dict[str, Any]:
@@ -60,13 +61,13 @@ class CheckBody(StrictBody):
         json_schema_extra={"oneOf": [_only("documents", "document"), _only("document", "documents")]}
     )
 
-    question: str | None = _QUESTION
+    question: str | None = QUESTION
     answer: Text = Field(description="a text that is not blank: the answer to check")
     documents: Texts | None = Field(default=None, description="a text, or a list of texts: what the answer rests on")
     document: Texts | None = Field(default=None, description="another name of `documents`")
     mode: Mode = Field(default="fast", description="fast, judge or agent: how it is checked")
     threshold: float = Field(default=0.5, ge=0, le=1, description="a probability from 0 to 1: FAIL above it")
-    language: Choice = _LANGUAGE
+    language: Choice = LANGUAGE
 
     @model_validator(mode="after")
     def _one(self) -> "CheckBody":
@@ -93,7 +94,7 @@ class ClaimsBody(StrictBody):
     """An item of RefChecker's files, and how its claims are checked. `id` is passed through."""
 
     response: Text = Field(description="a text that is not blank: its claims are checked")
-    question: str | None = _QUESTION
+    question: str | None = QUESTION
     reference: Texts | None = Field(
         default=None, description="a text, or a list of texts; left out, one is searched for"
     )
@@ -104,7 +105,7 @@ class ClaimsBody(StrictBody):
     aggregator: Aggregator = Field(default="strict", description="strict, soft or major: how labels make a verdict")
     checker: Literal["choice", "joint"] = Field(default="choice", description="choice or joint: how a claim is judged")
     tools: bool = Field(default=True, description="true or false: whether arithmetic, dates and counts go to tools")
-    language: Choice = _LANGUAGE
+    language: Choice = LANGUAGE
 
 
 class RunOptions(StrictBody):
@@ -142,7 +143,7 @@ class ConvertedRunBody(RunOptions):
     system: str | list[Any] | None = Field(default=None, description="the system prompt (anthropic)")
     instructions: str | None = Field(default=None, description="a text: the instructions (openai-responses)")
     task: TaskType | None = Field(default=None, description="factual, high_stakes or creative")
-    language: Choice = _LANGUAGE
+    language: Choice = LANGUAGE
 
 
 class DetectionRunBody(RunOptions, Detection):
@@ -166,30 +167,49 @@ def read(body: bytes, text: int) -> dict[str, Any]:
     """
     try:
         data = json.loads(body.decode(), object_pairs_hook=_unique, parse_constant=_no_number)
-        characters = _measure(data)
     except UnicodeDecodeError:
         raise ConfigError("the body is not UTF-8 text") from None
-    except UnicodeEncodeError:
-        raise ConfigError("a text holds half a character (a lone surrogate)") from None
     except RecursionError:
         raise ConfigError("the body is nested too deep") from None
     except ValueError as error:
         raise ConfigError(f"the body is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise ConfigError("the body is not a JSON object")
+    examine(data, text)
+    return data
+
+
+def examine(data: dict[str, Any], text: int) -> None:
+    """Raise ConfigError for data that is nested too deep, or holds what not every program can, and HttpProblem where its texts
+    have more than `text` characters together."""
+    try:
+        characters = _measure(data)
+    except UnicodeEncodeError:
+        raise ConfigError("a text holds half a character (a lone surrogate)") from None
+    except RecursionError:
+        raise ConfigError("the body is nested too deep") from None
+    except ValueError as error:
+        raise ConfigError(f"the body is not JSON: {error}") from None
     if characters > text:
         raise HttpProblem("too_large", f"the texts have {characters} characters, and {text} are allowed")
-    return data
+
+
+def bounded(run: AgentRun) -> AgentRun:
+    """Return a run that has at most `MOST_CALLS` calls. Raises ConfigError where it has more."""
+    if (calls := sum(len(turn.calls) for turn in run.turns)) > MOST_CALLS:
+        raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
+    return run
 
 
 def _line(model: type[Record], error: ValidationError) -> str:
     """Say what is wrong with the first field that is."""
     first = error.errors(include_url=False, include_input=False)[0]
     name = str(first["loc"][0])
-    if first["type"] == "extra_forbidden":
+    kind = first["type"] if len(first["loc"]) == 1 else "of a part"
+    if kind == "extra_forbidden":
         return f"`{name[:80]}` is no field here: there are {', '.join(model.model_fields)}"
     wanted = model.model_fields[name].description
-    return f"`{name}` is missing: it is {wanted}" if first["type"] == "missing" else f"`{name}` should be {wanted}"
+    return f"`{name}` is missing: it is {wanted}" if kind == "missing" else f"`{name}` should be {wanted}"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class JobRequest(Request):
             tell(event)
 
         try:
-            result = await self.admitted.run(run, self._watch, told, gone)
+            result = await self.admitted.run(run, self._watch.started, told, gone)
             written = text(result)
             stop = result.stop if isinstance(result, Detection) else "answer"
             ending = "model" if stop == "error" else "deadline" if stop == "budget" and self.admitted.late else "done"

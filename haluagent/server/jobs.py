@@ -16,15 +16,12 @@ from haluagent.checks.runs.forms import reading
 from haluagent.checks.runs.gate import acheck_run
 from haluagent.checks.runs.records import AgentRun, HallucinationReport
 from haluagent.checks.runs.settings import GateSettings
-from haluagent.errors import ConfigError
 from haluagent.events import Answered
-from haluagent.server.bodies import AnyRun, CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions
+from haluagent.server.bodies import AnyRun, CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, bounded
 from haluagent.server.endpoint import JobRequest, JobRoute
 from haluagent.server.openapi import FOUND, JOB_ERRORS, CheckAnswer, ClaimsAnswer, ErrorAnswer, errors
 from haluagent.server.scheduler import Tell
 from haluagent.types import Detection
-
-MOST_CALLS = 1000  # of a run: holding each against all before it takes time that no deadline ends
 
 router = APIRouter(prefix="/v1", route_class=JobRoute, responses=errors(*JOB_ERRORS) | FOUND)
 
@@ -138,9 +135,7 @@ def _run(data: dict[str, Any]) -> tuple[RunOptions, AgentRun]:
         body = ConvertedRunBody.model_validate(data)
         run = reading.convert(recorded, body.source)
         run = run.model_copy(update={"task": body.task or run.task, "language": body.language})
-    if (calls := sum(len(turn.calls) for turn in run.turns)) > MOST_CALLS:
-        raise ConfigError(f"the run has {calls} calls: at most {MOST_CALLS} are checked in one request")
-    return options, run
+    return options, bounded(run)
 
 
 def _dump(what: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from fastapi import Response
+from starlette.responses import Response
 
 from haluagent.detection.limits import BudgetExceeded
 from haluagent.errors import ConfigError, HaluAgentError

@@ -10,11 +10,9 @@ import time
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
-from haluagent.agent import HaluAgent
 from haluagent.errors import ConfigError
-from haluagent.server.app import make_app
 from haluagent.server.connection import IDLE, TimedConnection
 from haluagent.server.scheduler import Scheduler
 from haluagent.server.security import is_loopback
@@ -28,7 +26,7 @@ DEAF = 60_000  # milliseconds after which a connection whose client takes nothin
 class Server(uvicorn.Server):
     """Run uvicorn, say `said` when it listens, and wait for the work under way before it stops."""
 
-    def __init__(self, app: FastAPI, settings: ServerSettings, said: str = "") -> None:
+    def __init__(self, app: Starlette, settings: ServerSettings, said: str = "") -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -113,16 +111,19 @@ def open_socket(settings: ServerSettings) -> socket.socket:
     return listen(settings.host, settings.port)
 
 
-def serve(agent: HaluAgent, settings: ServerSettings, listening: socket.socket) -> None:
-    """Run the server until a signal ends it. Standard error says where it listens, and has a line for each request."""
+def log_to_stderr() -> None:
+    """Write the server's log, which has a line for each request, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
     log = logging.getLogger("haluagent.server")
     log.setLevel(logging.INFO)
     log.propagate = False
     log.addHandler(handler)
+
+
+def serve(app: Starlette, settings: ServerSettings, listening: socket.socket, about: str) -> None:
+    """Run an application until a signal ends it. Standard error says where it listens, followed by `about`, and has the log."""
+    log_to_stderr()
     host, port = listening.getsockname()[:2]
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    said = f"HaluAgent listens on http://{place} (model {agent.model.name}), and loads the model"
-    server = Server(make_app(agent, settings), settings, said)
-    server.run([listening])
+    Server(app, settings, f"HaluAgent listens on http://{place}{about}").run([listening])

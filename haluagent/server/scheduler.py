@@ -13,7 +13,7 @@ from haluagent.server.loader import ModelLoader
 from haluagent.server.problems import HttpProblem
 from haluagent.server.queue import Place, RequestQueue
 from haluagent.server.settings import ServerSettings
-from haluagent.server.watch import Result, Watch
+from haluagent.server.watch import Result
 
 LATE = 5.0  # seconds that work may take beyond the deadline to report what it has
 
@@ -94,13 +94,13 @@ class Admitted:
         self.place.leave()
         self.scheduler.ended(self)
 
-    async def run(self, run: Run, watch: Watch, tell: Tell, gone: Awaitable[object]) -> Result:
-        """Return what the work gives.
+    async def run(self, run: Run, started: Callable[[], object], tell: Tell, gone: Awaitable[object]) -> Result:
+        """Return what the work gives, and call `started` when its turn came.
 
         Raises what it raises; ClientDisconnect as soon as `gone` is over, and HttpProblem where the server stops or the time is
         over. No work goes on then.
         """
-        doing = asyncio.ensure_future(self._do(run, watch, tell))
+        doing = asyncio.ensure_future(self._do(run, started, tell))
         leaving, cutting = asyncio.ensure_future(gone), asyncio.ensure_future(self.scheduler.cutting())
         tasks = (doing, leaving, cutting)
         try:
@@ -116,12 +116,12 @@ class Admitted:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     @as_work
-    async def _do(self, run: Run, watch: Watch, tell: Tell) -> Result:
+    async def _do(self, run: Run, started: Callable[[], object], tell: Tell) -> Result:
         seconds = None
         try:
             await self.place.turn()
             self._began = time.monotonic()
-            watch.started()
+            started()
             await self.scheduler.loader.loaded()
             result = await self._within_deadline(run, tell)
             seconds = self.worked

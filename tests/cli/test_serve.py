@@ -53,10 +53,12 @@ def test_what_is_refused_with_a_line(
 
 @pytest.mark.parametrize("missing", ["uvicorn", "fastapi"])
 def test_without_the_extra(missing: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    import haluagent.server.app
     import haluagent.server.run
 
-    monkeypatch.delitem(sys.modules, "haluagent.server.run")
-    monkeypatch.delattr(haluagent.server, "run")
+    for name in ("app", "run"):
+        monkeypatch.delitem(sys.modules, f"haluagent.server.{name}")
+        monkeypatch.delattr(haluagent.server, name)
     monkeypatch.setitem(sys.modules, missing, None)
     assert f'{missing}: pip install "haluagent[server]"' in refused(capsys, "--host", "0.0.0.0")
 
