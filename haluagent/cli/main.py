@@ -16,6 +16,7 @@ from haluagent.cli.check import check
 from haluagent.cli.claims import app as claims_app
 from haluagent.cli.detect import detect
 from haluagent.cli.index import app as index_app
+from haluagent.cli.mcp import mcp
 from haluagent.cli.model import app as model_app
 from haluagent.cli.reliability import app as reliability_app
 from haluagent.cli.runs import app as runs_app
@@ -43,6 +44,7 @@ app.command()(chat)
 app.command()(batch)
 app.command()(check)
 app.command()(serve)
+app.command()(mcp)
 app.command()(calibrate)
 app.add_typer(claims_app, name="claims")
 app.add_typer(runs_app, name="runs")

@@ -62,7 +62,7 @@ def report_lines(detection: Detection) -> Iterator[Line]:
     yield verdict_line(detection)
     for entry in detection.sentences:
         yield from entry_lines(entry, detection.language)
-    yield from _warning_lines(detection)
+    yield from warning_lines(detection)
     yield _cost_line(detection)
 
 
@@ -163,7 +163,7 @@ def usage_text(usage: Usage, language: Language) -> str:
     )
 
 
-def _warning_lines(detection: Detection) -> Iterator[Line]:
+def warning_lines(detection: Detection) -> Iterator[Line]:
     """Yield what readers must know before they trust the labels."""
     words = WORDS[detection.language]
     for name, share in (("response", detection.coverage.response), ("reference", detection.coverage.reference)):

@@ -26,10 +26,12 @@ http = httpx.Client(timeout=30, verify=False)  # one for all, since making one t
 class Serving:
     """A server that runs. `url` is its base URL; `app` and `server` are its parts."""
 
-    def __init__(self, agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watcher] | None = None) -> None:
+    def __init__(
+        self, agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watcher] | None = None, app: Any = None
+    ) -> None:
         from haluagent.server.run import Server, listen
 
-        self.app = make_app(agent, settings, watchers)
+        self.app = app or make_app(agent, settings, watchers)
         listening = listen("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self.server: uvicorn.Server = Server(self.app, settings)

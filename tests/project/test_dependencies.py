@@ -122,6 +122,8 @@ def test_what_the_index_has_of_a_file_stays_while_its_reader_is_missing(tmp_path
         ("google", "googleapiclient", "detect --question q --response r.", {"HALUAGENT_SEARCH": "google"}),
         ("docker", "docker", "sandbox run program.py --sandbox docker", {}),
         ("docker", "docker", "sandbox build", {}),
+        ("mcp", "mcp", "mcp", {}),
+        ("mcp", "starlette", "mcp --http --port 0", {}),
         ("documents", "bs4", "detect --question q --response r. --search mediawiki --fetch-pages", {"GOOGLE_API_KEY": ""}),
         ("documents", "pypdf", "detect --question q --response r. --search mediawiki --fetch-pages", {"GOOGLE_API_KEY": ""}),
         ("bench", "numpy", "bench report run.jsonl", {}),

@@ -1,0 +1,1 @@
+"""The checks as tools of the Model Context Protocol: `haluagent mcp`. It takes the extra `mcp`."""
