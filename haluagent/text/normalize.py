@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 from haluagent.types import Span
@@ -73,9 +74,14 @@ class Plain:
     """
 
     def __init__(self, original: str) -> None:
+        self._origin: Sequence[int] = range(len(original))
+        self.text = original
+        if not original.isascii():
+            self._normalize(original)
+
+    def _normalize(self, original: str) -> None:
         pieces: list[str] = []
-        self._origin: list[int] = []
-        self._length = len(original)
+        origin: list[int] = []
         power = False
         for index, character in enumerate(original):
             digit = _SUPERSCRIPTS.get(character)
@@ -84,8 +90,8 @@ class Plain:
                 piece = digit if power else "^" + digit
             power = digit is not None
             pieces.append(piece)
-            self._origin.extend([index] * len(piece))
-        self.text = "".join(pieces)
+            origin.extend([index] * len(piece))
+        self.text, self._origin = "".join(pieces), origin
 
     def span(self, start: int, end: int) -> Span:
         """Return the half-open span in the original of a non-empty half-open span in `text`."""

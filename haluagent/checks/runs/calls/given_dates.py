@@ -53,6 +53,7 @@ _DAYS = {
 _LENGTH = re.compile(
     r"\s*(?:个|full |business |more |-)?\s*(?P<unit>天|晚|夜|day|night|周|星期|礼拜|week|(?<=个)月|month|年|year)", re.I
 )
+_LENGTH_UNIT = re.compile("天|晚|夜|周|星期|礼拜|月|年|day|night|week|month|year", re.I)
 _HAN_LENGTH = re.compile(r"([一二两三四五六七八九十]{1,3})个?([晚夜天周年]|星期|礼拜|(?<=个)月)")
 _UNITS = {
     **dict.fromkeys(("天", "晚", "夜", "day", "night"), 1), **dict.fromkeys(("周", "星期", "礼拜", "week"), 7),
@@ -274,7 +275,7 @@ def _today(text: str) -> set[date]:
 
 def _lengths(text: str) -> set[tuple[int, str]]:
     found = set()
-    for number in find_numbers(text):
+    for number in find_numbers(text) if _LENGTH_UNIT.search(text) else ():
         match = _LENGTH.match(text, number.span[1])
         if match and number.value.denominator == 1 and 0 < number.value <= 400:
             found.add((int(number.value), match["unit"].lower()))

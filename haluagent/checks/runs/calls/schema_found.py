@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -24,10 +25,7 @@ def found_errors(request: dict[str, Any]) -> list[str]:
     """
     name, schema, arguments, most = (request[key] for key in ("name", "schema", "arguments", "most"))
     try:
-        kind = validator_for(schema, default=Draft202012Validator)
-        kind.check_schema(schema)
-        kind = extend(kind, {"uniqueItems": _unique_items})
-        found = list(islice(kind(schema, registry=REGISTRY).iter_errors(arguments), most + 1))
+        found = list(islice(_validator(json.dumps(schema)).iter_errors(arguments), most + 1))
     except SchemaError as error:
         return [line(f"the JSON Schema of {name} is broken at {_path(error.absolute_path)}: {error.message}")]
     except Unresolvable as error:
@@ -37,6 +35,14 @@ def found_errors(request: dict[str, Any]) -> list[str]:
     errors = [line(f"{_path(error.absolute_path)}: {error.message}") for error in found]
     errors += [f"{line(other)}: no such argument" for other in islice(_unnamed(schema, arguments), most)]
     return [*errors[:most], *(["and more"] if len(errors) > most else [])]
+
+
+@lru_cache(maxsize=1024)  # a tool is called again and again
+def _validator(schema: str) -> Any:
+    found = json.loads(schema)
+    kind = validator_for(found, default=Draft202012Validator)
+    kind.check_schema(found)
+    return extend(kind, {"uniqueItems": _unique_items})(found, registry=REGISTRY)
 
 
 def line(text: str) -> str:

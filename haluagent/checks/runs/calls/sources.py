@@ -199,9 +199,11 @@ class Sources:
         return False
 
     def _has_runs(self, runs: list[str]) -> bool:
-        """Return whether the parts of an identifier occur one after the other, with little between them."""
+        """Return whether the parts of an identifier occur one after the other, with little between them; long numbers,
+        as in an IBAN, also in groups of digits."""
         joined = "".join(runs)
-        spaced = rf"(?<![a-z0-9]){f'[{re.escape(_BETWEEN)}]{{0,2}}'.join(map(re.escape, runs))}(?![a-z0-9])"
+        parts = ("[ .-]?".join(run) if run.isdecimal() and len(run) >= GROUPED else re.escape(run) for run in runs)
+        spaced = rf"(?<![a-z0-9]){f'[{re.escape(_BETWEEN)}]{{0,2}}'.join(parts)}(?![a-z0-9])"
         return any(
             re.compile(spaced).match(piece.text, piece.places[at])
             for piece in self._pieces for at in _occurrences(joined, piece.joined)

@@ -30,7 +30,7 @@ def _plain(value: Any, place: str, depth: int) -> Any:
     if depth > DEPTH:
         raise ConfigError(f"{place} is nested deeper than {DEPTH} levels")
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float) and math.isfinite(value):
