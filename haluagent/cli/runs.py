@@ -182,8 +182,9 @@ def call_lines(validations: "tuple[ToolCallValidation, ...]") -> "Iterator[Line]
     for item in validations:
         if item.status != "valid" or item.errors:
             style = "red" if item.status in REJECTED else "yellow"
+            stopped = ", stopped before it ran" if item.stopped else ""
             yield Line(
-                (style, item.status.replace("_", " ")),
+                (style, item.status.replace("_", " ") + stopped),
                 ("", f": {item.tool or 'a tool that was not offered'}"),
                 indent=2,
             )

@@ -33,6 +33,17 @@ def test_calls_only_needs_no_model(tmp_path: Path, capsys: Any, name: str, code:
     assert word in capsys.readouterr().out
 
 
+def test_a_stopped_call_is_shown_as_such(tmp_path: Path, capsys: Any) -> None:
+    run = {"run_id": "r", "tools": [{"name": "refund"}], "turns": [
+        {"role": "user", "text": "Refund my order."},
+        {"role": "assistant", "calls": [
+            {"id": "c", "tool": "refund", "arguments": {"id": "DD-20993"}, "result": "not executed", "stopped": True}]},
+    ], "answer": "Which order?"}  # fmt: skip
+    (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    assert cli.run(["runs", "check", str(tmp_path / "run.json"), "--calls-only"]) == 1
+    assert "fabricated, stopped before it ran: refund" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("action", "code"), [("emit", 0), ("revise", 1), ("block", 1), (None, 3)])
 def test_the_exit_code_says_the_action(
     tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, scripted: Any, action: Any, code: int

@@ -10,7 +10,8 @@ Agent Hallucination Detection Spec, "Gating". Where it leaves things open:
   `fabricated` or `never_called`; `stale` and `unverified` are remarks. Only calls since the user last spoke count. A later valid call of
   the same tool (of any tool, if the tool does not exist) makes up for a call that was not executed, or whose arguments
   did not fit. It does not make up for an executed call with an invented argument, which may have had effects: that is
-  revised, so that the agent can say so and undo it, and blocked if the stakes are high.
+  revised, so that the agent can say so and undo it, and blocked if the stakes are high. A call that was stopped before
+  it ran is in the report, and decides nothing more: the agent has been told.
 - A creative turn makes no claims, so its overall score is 1 and only its calls decide.
 """
 
@@ -131,14 +132,14 @@ def open_rejections(run: AgentRun, validations: Sequence[ToolCallValidation]) ->
         fits = bool(calls) and one.status != "never_called" and calls[0][1].tool == one.tool
         number, call = calls.popleft() if fits else (len(run.turns), None)
         paired.append((one, number, call))
-        if one.status in ("valid", "stale", "unverified"):
+        if one.status not in REJECTED and not one.stopped:
             good[one.tool] = max(number, good.get(one.tool, -1))
     latest = max(good.values(), default=-1)
     found = []
     for one, number, call in paired:
-        if one.status not in REJECTED or number < last:
+        if one.status not in REJECTED or one.stopped or number < last:
             continue
-        executed = call is not None and call.result is not None and not call.failed
+        executed = call is not None and call.succeeded
         later = (good.get(one.tool, -1) if one.tool in offered else latest) > number
         if not later or one.status == "never_called" or (one.status == "fabricated" and executed):
             found.append((one, executed))

@@ -1,4 +1,5 @@
-"""The records of a recorded agent run and of the report on it, which has exactly the fields of the spec.
+"""The records of a recorded agent run and of the report on it, which has the fields of the spec, and of a call whether
+it was stopped before it ran.
 
 Agent Hallucination Detection Spec, section "Output: HallucinationReport". The values of `status`, which it leaves open,
 are described at each field.
@@ -32,7 +33,8 @@ class ToolUse(Record):
     """A call that the model made.
 
     `arguments` is the text that the model wrote if that is not a JSON object. `result` is the returned text, None if
-    nothing came back. `failed` says that it is an error.
+    nothing came back. `failed` says that it is an error, `stopped` that a guard rejected the call before it ran; then
+    `result` is only what the agent was told of that.
     """
 
     id: str
@@ -40,6 +42,12 @@ class ToolUse(Record):
     arguments: dict[str, Any] | str
     result: str | None = None
     failed: bool = False
+    stopped: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether the call ran and gave a result that is no error."""
+        return self.result is not None and not (self.failed or self.stopped)
 
 
 class Turn(Record):
@@ -96,12 +104,14 @@ class ToolCallValidation(Record):
     entity in it comes from nowhere; `never_called` if the answer claims a result of a tool that was not called; `stale`
     if the same call was repeated after it had its result; `unverified` if a value in it can neither be traced nor called
     invented. The last two are remarks, not rejections. `errors` holds one line each, with the path of the argument.
+    `stopped` says that a guard rejected the call before it ran: it was not executed.
     """
 
     tool: str
     args: dict[str, Any] | str
     status: Literal["valid", "invalid", "fabricated", "never_called", "stale", "unverified"]
     errors: tuple[str, ...] = ()
+    stopped: bool = False
 
 
 class ConsistencyProbe(Record):

@@ -83,6 +83,20 @@ def test_arguments_that_are_no_object_stay_as_they_were_written(written: str) ->
     assert run.turns[0].calls[0].arguments == written
 
 
+@pytest.mark.parametrize("more", [{"haluagent_stopped": True}, {"haluagent_stopped": "yes"}, {}, None])
+def test_the_message_of_a_guard_tells_that_a_call_was_stopped(more: Any) -> None:
+    called = {"type": "ai", "content": "", "tool_calls": [{"name": "weather", "args": {}, "id": "a"}]}
+    told = {
+        "type": "tool",
+        "content": "not executed",
+        "tool_call_id": "a",
+        "status": "error",
+        "additional_kwargs": more,
+    }
+    run = langgraph([{"type": "human", "content": "How warm?"}, called, told])
+    assert run.turns[1].calls[0].failed and run.turns[1].calls[0].stopped is (more == {"haluagent_stopped": True})
+
+
 def test_the_answer_is_the_last_text_that_makes_no_call() -> None:
     def run(*messages: tuple[str, str]) -> AgentRun:
         return langgraph(list(messages))

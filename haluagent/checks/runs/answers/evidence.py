@@ -125,13 +125,14 @@ class EvidenceText:
 
 
 def evidence_of(run: AgentRun) -> EvidenceText:
-    """Return the results of a run in order, each under the line of its call; empty if there are none.
+    """Return the results of a run in order, each under the line of its call; empty if there are none. What the agent was
+    told of a stopped call is no result.
 
     Of a result MAX_TEXT characters are read, of all together MAX_ALL.
     """
     made, left = EvidenceText(), MAX_ALL
     for call in calls_of(run):
-        if call.result is None or not call.result.strip():
+        if call.stopped or call.result is None or not call.result.strip():
             continue
         most = min(MAX_TEXT, left)
         left -= min(len(call.result), most)

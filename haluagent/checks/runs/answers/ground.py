@@ -69,10 +69,11 @@ async def score_claims(
 
 
 def language_of(run: AgentRun) -> Language:
-    """Return the language of the prompts, that of the answer. Answers in any third language are judged in English."""
+    """Return the language of the prompts: that of the answer, or of the user if there is none yet. Any third language is
+    judged in English."""
     if run.language != "auto":
         return run.language
-    return "zh" if han_ratio(run.answer) >= CHINESE else "en"
+    return "zh" if han_ratio(run.answer or user_text(run)) >= CHINESE else "en"
 
 
 def user_text(run: AgentRun) -> str:

@@ -38,66 +38,85 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     The latter have the status `never_called`; their `tool` is "" if no offered tool would have given the result. An
     entity may come from the system prompt, from what the user said before the call (or only said yes to), from the
     results of earlier calls, from the tool's `allowed`, or from its schema and descriptions except for their examples
-    in words. What the model itself wrote is no source, and neither is a result that only echoes what was made up. A
-    number must be given in the role of its parameter. What cannot be judged makes a call `unverified`.
+    in words. What the model itself wrote is no source, and neither is a result that only echoes what was made up, or
+    what the agent was told of a call that a guard stopped. A number must be given in the role of its parameter. What
+    cannot be judged makes a call `unverified`.
     """
-    tools = {tool.name: tool for tool in run.tools}
-    own: dict[str, _Own] = {}  # by tool
-    sources = Sources()
-    sources.add(run.system)
+    so_far = RunSoFar(run.system, run.tools)
     made: list[ToolCallValidation] = []
-    had: dict[tuple[str, str], set[str]] = defaultdict(set)  # the results so far, by tool and arguments
-    proposed, patience = "", Patience()
     for turn in run.turns:
-        if turn.role == "user":
-            sources.add(turn.text, said=True)
-            if len(turn.text) <= CONFIRMS and _YES.match(turn.text):
-                sources.add(proposed)
-            continue
-        proposed = turn.text
+        so_far.hear(turn.role, turn.text)
         for call in turn.calls:
-            if call.tool not in own:
-                own[call.tool] = _Own(tools.get(call.tool))
-            judged = _Judged(call, own[call.tool], sources)
-            results = had[call.tool, _key(call.arguments)]
-            again = bool(results) and (call.result is None or call.result in results)
-            made.append(_validated(call, tools, judged, patience, again=again, offered=bool(run.tools)))
-            if call.result is not None and not call.failed:
-                results.add(call.result)
-            if call.result:
-                sources.add(_without(call.result, judged.invented), clock=_CLOCK.search(call.tool) is not None)
+            made.append(so_far.judge(call))
+            so_far.read(call)
     return (*made, *claimed_calls(run))
 
 
-def _validated(
-    call: ToolUse,
-    tools: dict[str, ToolSpec],
-    judged: "_Judged",
-    patience: Patience,
-    *,
-    again: bool,
-    offered: bool,
-) -> ToolCallValidation:
-    size = len(call.result or "")
-    cut = [f"result: only {MAX_TEXT:,} of {size:,} characters were read"] if size > MAX_TEXT else []
+class RunSoFar:
+    """What a run has given the model so far. Each call is judged against that."""
 
-    def found(status: Any, *errors: str) -> ToolCallValidation:
-        return ToolCallValidation(tool=call.tool, args=call.arguments, status=status, errors=(*errors, *cut))
+    def __init__(self, system: str, tools: Sequence[ToolSpec]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._own: dict[str, _Own] = {}  # by tool
+        self._sources = Sources()
+        self._sources.add(system)
+        self._had: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # the results, by tool and arguments
+        self._latest: tuple[tuple[str, str], _Judged] | None = None  # the entities of a call before anything was added
+        self._proposed, self._patience = "", Patience()
 
-    unknown = _bounded(f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why())
-    if not offered:
-        return found("invalid", "the run does not say which tools were offered: record them", *unknown)
-    if call.tool not in tools:
-        return found("invalid", f"there is no tool {call.tool!r}", *unknown)
-    if errors := schema_errors(tools[call.tool], call.arguments, patience):
-        return found("invalid", *errors, *unknown)
-    if unknown:
-        return found("fabricated", *unknown)
-    if again:
-        return found("stale", "the same call was made before, and gave the same result")
-    if remarks := _bounded(judged.remarks):
-        return found("unverified", *remarks)
-    return found("valid")
+    def hear(self, role: str, text: str) -> None:
+        """Take in the text of a turn."""
+        if role != "user":
+            self._proposed = text
+            return
+        self._latest = None
+        self._sources.add(text, said=True)
+        if len(text) <= CONFIRMS and _YES.match(text):
+            self._sources.add(self._proposed)
+
+    def judge(self, call: ToolUse) -> ToolCallValidation:
+        """Return the validation of a call that is made now."""
+        judged = self._entities(call)
+        size = 0 if call.stopped else len(call.result or "")
+        cut = [f"result: only {MAX_TEXT:,} of {size:,} characters were read"] if size > MAX_TEXT else []
+
+        def found(status: Any, *errors: str) -> ToolCallValidation:
+            lines = (*errors, *cut)
+            return ToolCallValidation(
+                tool=call.tool, args=call.arguments, status=status, errors=lines, stopped=call.stopped
+            )
+
+        unknown = _bounded(f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why())
+        if not self._tools:
+            return found("invalid", "the run does not say which tools were offered: record them", *unknown)
+        if call.tool not in self._tools:
+            return found("invalid", f"there is no tool {call.tool!r}", *unknown)
+        if errors := schema_errors(self._tools[call.tool], call.arguments, self._patience):
+            return found("invalid", *errors, *unknown)
+        if unknown:
+            return found("fabricated", *unknown)
+        results = self._had.get((call.tool, _key(call.arguments)))
+        if results and (call.result is None or call.result in results):
+            return found("stale", "the same call was made before, and gave the same result")
+        if remarks := _bounded(judged.remarks):
+            return found("unverified", *remarks)
+        return found("valid")
+
+    def read(self, call: ToolUse) -> None:
+        """Take in the result of a call."""
+        if call.succeeded and call.result is not None:
+            self._had[call.tool, _key(call.arguments)].add(call.result)
+        if call.result and not call.stopped:
+            invented, self._latest = self._entities(call).invented, None
+            self._sources.add(_without(call.result, invented), clock=_CLOCK.search(call.tool) is not None)
+
+    def _entities(self, call: ToolUse) -> "_Judged":
+        latest = (call.tool, _key(call.arguments))
+        if self._latest is None or self._latest[0] != latest:
+            if call.tool not in self._own:
+                self._own[call.tool] = _Own(self._tools.get(call.tool))
+            self._latest = latest, _Judged(call, self._own[call.tool], self._sources)
+        return self._latest[1]
 
 
 def _bounded(lines: Iterable[str]) -> list[str]:

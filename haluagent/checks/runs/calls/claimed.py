@@ -75,12 +75,12 @@ def claimed_calls(run: AgentRun) -> Iterator[ToolCallValidation]:
     """Yield a `never_called` for each sentence of the answer that claims a tool's deed or result without a fitting
     call.
 
-    Only calls that did not fail count. In case of doubt, a call fits.
+    Only calls that ran and did not fail count. In case of doubt, a call fits.
     """
     text = _DRAFT.split(_QUOTED.sub(lambda match: " " * len(match[0]), run.answer), maxsplit=1)[0]
     if not text.strip():
         return
-    calls = [call for turn in run.turns for call in turn.calls if not (call.failed or _ERROR.match(call.result or ""))]
+    calls = [call for call in _executed(run) if not (call.failed or _ERROR.match(call.result or ""))]
     specs = {tool.name: tool for tool in run.tools}
     said: set[str] = set()
     for sentence in split(text):
@@ -93,6 +93,10 @@ def claimed_calls(run: AgentRun) -> Iterator[ToolCallValidation]:
                     status="never_called",
                     errors=(f"the answer says {what!r}, but no call did that",),
                 )
+
+
+def _executed(run: AgentRun) -> Iterator[ToolUse]:
+    return (call for turn in run.turns for call in turn.calls if not call.stopped)
 
 
 def _claimed(
@@ -162,7 +166,7 @@ def _does_anything(tool: ToolSpec) -> bool:
 
 def _reported(deed: Deed, run: AgentRun) -> bool:
     """Return whether a result or the user mentions it; then the answer only passes on that it has been done."""
-    heard = [call.result or "" for turn in run.turns for call in turn.calls]
+    heard = [call.result or "" for call in _executed(run)]
     heard += [turn.text for turn in run.turns if turn.role == "user"] + [run.system]
     stems = [verb[:5] for verb in deed.english.split("|")] + deed.chinese.split("|")
     return any(stem in text.casefold() for text in heard for stem in stems)

@@ -26,6 +26,7 @@ class AssembledCall:
     turn: int  # its index in what was said
     result: str | None = None
     failed: bool = False
+    stopped: bool = False  # by a guard, before it ran
     told: bool = False  # whether its result is from a message rather than a span
 
 
@@ -102,7 +103,9 @@ class Assembly:
             calls.add(call)
         return call
 
-    def result(self, given: str | None, text: str, failed: bool, place: str, tool: str | None = None) -> None:
+    def result(
+        self, given: str | None, text: str, failed: bool, place: str, tool: str | None = None, *, stopped: bool = False
+    ) -> None:
         """Add a result to the first call of that id (without an id: of that tool) that has none.
 
         Raise `ConfigError` if there is no such call.
@@ -115,6 +118,7 @@ class Assembly:
                 f"second result of {called}, which has one" if same.all else f"result of {called}, which was not called"
             )
             raise ConfigError(f"{place} is a {why}")
+        call.stopped = stopped
         self.answer(call, text, failed)
 
     def answer(self, call: AssembledCall, text: str, failed: bool) -> None:
@@ -138,7 +142,12 @@ class Assembly:
                 text=said.text,
                 calls=tuple(
                     ToolUse(
-                        id=call.id, tool=call.tool, arguments=call.arguments, result=call.result, failed=call.failed
+                        id=call.id,
+                        tool=call.tool,
+                        arguments=call.arguments,
+                        result=call.result,
+                        failed=call.failed,
+                        stopped=call.stopped,
                     )
                     for call in said.calls
                 ),
