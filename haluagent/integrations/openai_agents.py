@@ -8,9 +8,10 @@ from weakref import WeakKeyDictionary
 
 from haluagent.checks.runs.forms.merge import Merge
 from haluagent.checks.runs.forms.openai import from_openai_responses
-from haluagent.checks.runs.forms.plain import dump, plain
+from haluagent.checks.runs.forms.plain import arguments_of, dump, plain
 from haluagent.checks.runs.records import AgentRun, TaskType, ToolSpec
 from haluagent.errors import ConfigError
+from haluagent.integrations.calls import call_to_check
 
 try:
     from agents import (
@@ -26,6 +27,9 @@ try:
         RunContextWrapper,
         RunHooks,
         Runner,
+        ToolGuardrailFunctionOutput,
+        ToolInputGuardrail,
+        ToolInputGuardrailData,
     )
 except ImportError:
     raise ConfigError('The OpenAI Agents SDK is not installed: pip install "haluagent[openai-agents]"') from None
@@ -46,21 +50,31 @@ class Seen:
     """The messages and calls of one run, both received and sent by the model, as items of the Responses API."""
 
     system: str = ""
+    run_id: str = dataclasses.field(default_factory=lambda: f"run-{uuid4()}")
     items: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     merge: Merge = dataclasses.field(default_factory=Merge)
     agents: list[Agent[Any]] = dataclasses.field(default_factory=list)
 
 
+NOT_SEEN = "the guardrail has not seen the run: give it to the runner too, as Runner.run(…, hooks=check)"
 QUESTION: ContextVar[Question | None] = ContextVar("question", default=None)
 
 
 class RunGuardrail(RunHooks[Any]):
     """A guard (runs.guard.Guard) over runs of agents. Pass it to the runner as hooks, which see the calls, and give its
-    `output` to the answering agent as a guardrail:
+    `output` to the answering agent as a guardrail, its `calls` to the tools:
 
         check = RunGuardrail(guard)
-        agent = Agent(name="…", tools=[…], output_guardrails=[check.output])
+
+        @function_tool(tool_input_guardrails=[check.calls])
+        def refund(order_id: str) -> str: ...
+
+        agent = Agent(name="…", tools=[refund], output_guardrails=[check.output])
         await Runner.run(agent, "…", hooks=check)
+
+    A call of such a tool only runs if the guard allows it. In place of the result of a stopped call the model gets a text
+    that says what is wrong, and may try again as often as the guard allows. `output_info` of the tool's guardrail has
+    the `validation`, and whether it was the `final` attempt.
 
     Every answer that the guard does not emit triggers the tripwire, whether it is to be revised or blocked, since a
     guardrail cannot send an answer back. `output_info` has the `action`, the `feedback` or `refusal`, and the `report`.
@@ -73,6 +87,7 @@ class RunGuardrail(RunHooks[Any]):
         self._task: TaskType = task
         self._seen: WeakKeyDictionary[RunContextWrapper[Any], Seen] = WeakKeyDictionary()
         self.output: OutputGuardrail[Any] = OutputGuardrail(guardrail_function=self._check, name="haluagent")
+        self.calls: ToolInputGuardrail[Any] = ToolInputGuardrail(guardrail_function=self._check_call, name="haluagent")
 
     async def run(self, agent: Agent[Any], question: Any, **options: Any) -> str:
         """Return the text that may be shown: the answer if the guard emits it, otherwise its refusal. An answer to be
@@ -129,10 +144,9 @@ class RunGuardrail(RunHooks[Any]):
     async def _check(self, context: RunContextWrapper[Any], agent: Agent[Any], answer: Any) -> GuardrailFunctionOutput:
         seen = self._seen.get(context)
         if seen is None:
-            raise ConfigError(
-                "the guardrail has not seen the run: give it to the runner too, as Runner.run(…, hooks=check)"
-            )
-        checked = await self._guard.acheck(await self._run(seen, context, answer))
+            raise ConfigError(NOT_SEEN)
+        text = answer if isinstance(answer, str) else _json(answer)
+        checked = await self._guard.acheck(await self._run(seen, context, text))
         found = {
             "action": checked.action,
             "feedback": checked.feedback,
@@ -141,19 +155,40 @@ class RunGuardrail(RunHooks[Any]):
         }
         return GuardrailFunctionOutput(output_info=found, tripwire_triggered=checked.action != "emit")
 
-    async def _run(self, seen: Seen, context: RunContextWrapper[Any], answer: Any) -> AgentRun:
+    async def _check_call(self, data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
+        called = data.context
+        # A tool has a context of its own. It shares the usage of its run, and of the runs that this one is part of.
+        runs = (seen for context, seen in list(self._seen.items()) if context.usage is called.usage)
+        seen = next((one for one in runs if any(_is_call(item, called.tool_call_id) for item in one.items)), None)
+        if seen is None:
+            raise ConfigError(NOT_SEEN)
+        run = await self._run(seen, called)
+        call = call_to_check(run, called.tool_name, arguments_of(called.tool_arguments), called.tool_call_id)
+        checked = await self._guard.acheck_call(run, call)
+        validation = checked.validation.model_dump(mode="json") if checked.validation is not None else None
+        found = {"validation": validation, "final": checked.final}
+        if checked.allowed:
+            return ToolGuardrailFunctionOutput.allow(found)
+        return ToolGuardrailFunctionOutput.reject_content(checked.feedback, found)
+
+    async def _run(self, seen: Seen, context: RunContextWrapper[Any], answer: str | None = None) -> AgentRun:
+        """Return the run that was seen, up to now or to its answer."""
         shared = QUESTION.get()
         told = shared.feedback if shared else set()
         items = [item for item in seen.items if not (item.get("role") == "user" and item.get("content") in told)]
         calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
         done = {item.get("call_id") for item in items if item.get("type") == "function_call_output"}
-        text = answer if isinstance(answer, str) else _json(answer)
-        if waiting := [call for call in calls if call not in done]:  # the answer is the result of a tool
-            items.append({"type": "function_call_output", "call_id": waiting[0], "output": text})
-            items.append({"type": "message", "role": "assistant", "content": text})
+        waiting = [call for call in calls if call not in done]
+        if waiting and answer is not None:  # the answer is the result of a tool
+            items.append({"type": "function_call_output", "call_id": waiting[0], "output": answer})
+            items.append({"type": "message", "role": "assistant", "content": answer})
         tools = [spec for agent in seen.agents for spec in await _tools(agent, context)]
-        run_id = shared.run_id if shared else f"run-{uuid4()}"
+        run_id = shared.run_id if shared else seen.run_id
         return from_openai_responses(items, tools, instructions=seen.system, run_id=run_id, task=self._task)
+
+
+def _is_call(item: dict[str, Any], call_id: str) -> bool:
+    return item.get("type") == "function_call" and item.get("call_id") == call_id
 
 
 def _key(item: dict[str, Any]) -> str:

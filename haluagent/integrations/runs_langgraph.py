@@ -9,7 +9,14 @@ from haluagent.checks.runs.records import AgentRun, TaskType
 from haluagent.errors import ConfigError
 
 try:
-    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        HumanMessage,
+        RemoveMessage,
+        SystemMessage,
+        convert_to_messages,
+    )
     from langchain_core.runnables import RunnableLambda
     from langgraph.graph import END
     from langgraph.types import Command
@@ -22,7 +29,13 @@ FEEDBACK = "haluagent_feedback"  # marks messages from the guard, which are not 
 
 
 def guard_node(
-    guard: Any, *, revise: str, done: str = END, tools: Sequence[Any] = (), task: TaskType = "factual"
+    guard: Any,
+    *,
+    revise: str,
+    done: str = END,
+    tools: Sequence[Any] = (),
+    system: str = "",
+    task: TaskType = "factual",
 ) -> RunnableLambda[Any, Any]:
     """Return a node to put after the answering node. It routes the run as `guard` (a runs.guard.Guard) decides.
 
@@ -30,7 +43,7 @@ def guard_node(
     as a last message for the model; the guard limits the rounds. A blocked answer is replaced by the refusal, which
     goes to `done`. Rejected answers and feedback are then removed from the state. The state has `messages` with the
     reducer `add_messages`; all of them are the run, so that earlier questions and findings count. `tools` are those of
-    the agent; `task` selects the thresholds.
+    the agent; `system` is its system prompt, if it is not among the messages; `task` selects the thresholds.
 
     The node raises ConfigError if the state has no messages, or if the last one is not an answer of the model.
     """
@@ -40,8 +53,9 @@ def guard_node(
         messages = convert_to_messages(found or [])
         if not messages or not isinstance(messages[-1], AIMessage) or messages[-1].tool_calls:
             raise ConfigError("the last message of the state is no answer: put the guard after the node that answers")
-        kept = [message for message in messages if not _is_feedback(message)]
-        return messages, from_langgraph(kept, tools, run_id=_run_id(messages), task=task)
+        kept = [message for message in messages if not is_feedback(message)]
+        kept = [SystemMessage(system), *kept] if system else kept
+        return messages, from_langgraph(kept, tools, run_id=run_id_of(messages), task=task)
 
     def command(messages: list[BaseMessage], run_id: str, checked: Any) -> Command[Any]:
         if checked.action == "revise":
@@ -63,14 +77,15 @@ def guard_node(
     return RunnableLambda(run, arun, name="guard")
 
 
-def _is_feedback(message: BaseMessage) -> bool:
+def is_feedback(message: BaseMessage) -> bool:
+    """Return whether a message is from the guard."""
     return FEEDBACK in message.additional_kwargs
 
 
-def _run_id(messages: Sequence[BaseMessage]) -> str:
+def run_id_of(messages: Sequence[BaseMessage]) -> str:
     """Return the id of the run. All rounds of a question are one run, whose id the feedback carries."""
     for message in reversed(messages):
-        if _is_feedback(message):
+        if is_feedback(message):
             return str(message.additional_kwargs[FEEDBACK])
         if isinstance(message, HumanMessage):
             return f"run-{message.id or uuid4()}"
@@ -82,6 +97,6 @@ def _rejected(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     evidence."""
     found: list[BaseMessage] = []
     for before, message in zip(messages, messages[1:], strict=False):
-        if _is_feedback(message):
+        if is_feedback(message):
             found += [before, message] if isinstance(before, AIMessage) and not before.tool_calls else [message]
     return found

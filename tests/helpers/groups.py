@@ -125,7 +125,9 @@ GROUPS = {
             "haluagent/server/tracing",
             "haluagent/checks/runs/",
         ),
-        modules("langchain_core", "langgraph", "llama_index.core", "agents", "anthropic", "opentelemetry.sdk"),
+        modules(
+            "langchain", "langchain_core", "langgraph", "llama_index.core", "agents", "anthropic", "opentelemetry.sdk"
+        ),
         'pip install ".[langchain,llamaindex,openai-agents,otel]" anthropic',
     ),
     "docs": Group(
