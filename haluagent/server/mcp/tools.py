@@ -13,9 +13,9 @@ from haluagent.checks.claims.check import acheck_claims
 from haluagent.checks.claims.records import ClaimReport
 from haluagent.checks.faithfulness.check import acheck, text_of
 from haluagent.checks.faithfulness.records import Faithfulness, Mode
-from haluagent.checks.runs.calls.check import validate_calls
+from haluagent.checks.runs.calls.ahead import GrowingRun
 from haluagent.checks.runs.forms import reading
-from haluagent.checks.runs.records import AgentRun, ToolCallValidation, ToolUse, Turn
+from haluagent.checks.runs.records import AgentRun, ToolCallValidation, ToolUse
 from haluagent.errors import ConfigError
 from haluagent.events import Answered, Event
 from haluagent.protocols import SearchResult
@@ -124,13 +124,7 @@ async def verify_call(agent: HaluAgent, body: CallInput, report: Report) -> Tool
     """Return what is to be said of a call that is not made yet. No model is asked."""
     run = bounded(reading.parse({"run_id": "", "answer": ""} | body.run))
     call = ToolUse(id="", tool=body.call.tool, arguments=body.call.arguments)
-    return await asyncio.to_thread(_validated, run, call)
-
-
-def _validated(run: AgentRun, call: ToolUse) -> ToolCallValidation:
-    """Validate a call as the last one of a run, whose answer is left out: it would be none to this call."""
-    turns = (*run.turns, Turn(role="assistant", calls=(call,)))
-    return validate_calls(run.model_copy(update={"turns": turns, "answer": ""}))[-1]
+    return await asyncio.to_thread(GrowingRun().validate, run, call)
 
 
 async def search_documents(agent: HaluAgent, body: SearchInput, report: Report) -> FoundDocuments:
