@@ -33,6 +33,20 @@ RowTokens = Annotated[int | None, typer.Option(min=16, help="Tokens per row; lon
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows, or pairs, per step.")]
 SaveEvery = Annotated[int | None, typer.Option(min=1, help="Steps between checkpoints.")]
 Checkpointing = Annotated[bool | None, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")]
+FourBit = Annotated[
+    bool, typer.Option("--four-bit", help="QLoRA: hold the base's weights in 4 bits. Needs a GPU and bitsandbytes.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Reckon memory and time, and compare them with the machine; train nothing.")
+]
+Machine = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of a dry run: another machine, such as rtx-4090 or 4xa100-80gb."),
+]
+TrustCode = Annotated[
+    bool,
+    typer.Option("--trust-remote-code", help="Run code that the base brings along. Read it first: it can do anything."),
+]
 
 
 @app.command()
@@ -60,10 +74,14 @@ def sft(
     ] = None,
     save_every: SaveEvery = None,
     gradient_checkpointing: Checkpointing = None,
+    four_bit: FourBit = False,
+    trust_remote_code: TrustCode = False,
+    dry_run: DryRun = False,
+    machine: Machine = None,
 ) -> None:
     """Fine-tune a model on the turns of trajectories; what it reads between them is masked."""
     from haluagent.errors import ConfigError
-    from haluagent.train.sft import train
+    from haluagent.train.sft import reckon, train
 
     if full and rank:
         raise ConfigError("--full trains all weights: leave --rank out")
@@ -71,9 +89,19 @@ def sft(
     chosen = _settings(
         preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=0 if full else rank, alpha=alpha, targets=targets,
         dropout=dropout, first_layer=first_layer, choice_weight=choice_weight, seed=seed, save_every=save_every,
-        gradient_checkpointing=gradient_checkpointing,
+        gradient_checkpointing=gradient_checkpointing, four_bit=four_bit,
     )  # fmt: skip
-    train(base, data, out, chosen, adapter=adapter, max_steps=max_steps, minutes=minutes, say=typer.echo)
+    if four_bit and not chosen.rank:
+        raise ConfigError("--four-bit is for an adapter: give --rank, or leave the paper's presets and --full out")
+    if dry_run:
+        reckon(base, data, chosen, machine=machine, max_steps=max_steps, say=typer.echo)
+        return
+    if machine:
+        raise ConfigError("--machine is for --dry-run: a training runs on this machine")
+    train(
+        base, data, out, chosen, adapter=adapter, trust_remote_code=trust_remote_code, max_steps=max_steps, minutes=minutes,
+        say=typer.echo,
+    )  # fmt: skip
 
 
 @app.command()

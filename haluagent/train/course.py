@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from haluagent.errors import ConfigError
-from haluagent.train.base import load_model, load_tokenizer
+from haluagent.train.base import load_model
 from haluagent.train.curve import LossCurve, Say
+from haluagent.train.settings import TARGETS, TrainingSettings
 
 if TYPE_CHECKING:
     from haluagent.train.trainer import PairTrainer, TreeTrainer  # loads torch
+
+_DEFAULTS = {field.name: field.default for field in fields(TrainingSettings) if field.default is not MISSING}
 
 
 def remember(out: Path, training: dict[str, Any]) -> None:
@@ -20,6 +24,8 @@ def remember(out: Path, training: dict[str, Any]) -> None:
         out.mkdir(parents=True, exist_ok=True)
         if path.exists():
             before = json.loads(path.read_text())
+            if "settings" in before:  # an earlier version knew fewer
+                before["settings"] = _DEFAULTS | before["settings"]
             changed = [name for name in training if before.get(name) != training[name]]
             if changed:
                 raise ConfigError(
@@ -38,15 +44,34 @@ def check_adapter(adapter: Path | None, rank: int) -> None:
         raise ConfigError(f"{adapter} holds no adapter: name the directory 'adapter' of a training")
 
 
-def load(base: str, full: bool, say: Say, adapter: Path | None = None, targets: Sequence[str] = ()) -> Any:
-    """Return the base model in the data type that it is trained in (see `trainer._arguments`), with the adapter to
-    start from, if any. Of `targets`, those that the adapter lacks are added to it; they change nothing before the first
+def load(
+    base: str,
+    settings: TrainingSettings,
+    say: Say,
+    adapter: Path | None = None,
+    *,
+    add_targets: bool = False,
+    trust_remote_code: bool = False,
+) -> Any:
+    """Return the base model in the data type that it is trained in (see `trainer._arguments`), with the adapter to start from, if
+    any. With `add_targets`, those of the settings that the adapter lacks are added to it; they change nothing before the first
     step."""
     import torch
 
-    model = load_model(base, torch.float32 if full else torch.bfloat16)
+    dtype = torch.bfloat16 if settings.rank else torch.float32
+    model = load_model(base, dtype, four_bit=settings.four_bit, trust_remote_code=trust_remote_code)
     say(f"{type(model).__name__} on {'a GPU' if torch.cuda.is_available() else 'the CPU'}")
-    return model if adapter is None else _with_adapter(model, str(adapter), targets)
+    if adapter is None:
+        return model
+    return _with_adapter(model, str(adapter), targets_of(model, settings) if add_targets else ())
+
+
+def targets_of(model: Any, settings: TrainingSettings) -> list[str]:
+    """Return the names of the settings' targets that the model has. Raises ConfigError if it has none."""
+    names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    if found := [target for target in TARGETS[settings.targets] if target in names]:
+        return found
+    raise ConfigError(f"{type(model).__name__} has none of the matrices {', '.join(TARGETS[settings.targets])}")
 
 
 def _with_adapter(model: Any, adapter: str, targets: Sequence[str]) -> Any:
@@ -79,24 +104,27 @@ def run(
     for module in trainer.model.modules():
         if hasattr(module, "cast_input_dtype_enabled"):
             module.cast_input_dtype_enabled = False  # an adapter's matrices are cast, not the larger input
+    for weights in trainer.model.parameters():
+        if weights.requires_grad:
+            weights.data = weights.data.float()  # trl makes bfloat16 of an adapter of a quantized model
     curve = LossCurve(out, step)
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Progress(curve, trainer, minutes, say))
     trainer.train(resume_from_checkpoint=last)
     curve.draw()
     place = out / ("model" if full else "adapter")
-    save(trainer.model, place, base, full)
+    save(trainer.model, place, base, trainer.processing_class if full else None)
     say(f"written: {place}")
     return place
 
 
-def save(model: Any, place: Path, base: str, full: bool) -> None:
-    """Write an adapter or a whole model, recording the name of its base as the user gave it."""
+def save(model: Any, place: Path, base: str, tokenizer: Any = None) -> None:
+    """Write an adapter, recording the name of its base as the user gave it, or a whole model with its tokenizer."""
     import torch
 
-    if full:
+    if tokenizer is not None:
         model.to(torch.bfloat16).save_pretrained(place)
-        load_tokenizer(base).save_pretrained(place)
+        tokenizer.save_pretrained(place)
     else:
         model.peft_config["default"].base_model_name_or_path = base
         model.save_pretrained(place, selected_adapters=["default"])

@@ -12,7 +12,7 @@ from haluagent.train.base import load_tokenizer, require_extra
 from haluagent.train.curve import Say
 from haluagent.train.examples import Encoder
 from haluagent.train.preferences import Branch, branch_of, pairs
-from haluagent.train.settings import TARGETS, TrainingSettings
+from haluagent.train.settings import TrainingSettings
 from haluagent.train.trajectories import records
 
 Columns = dict[str, list[int]]
@@ -93,12 +93,13 @@ def _train(
 
     from haluagent.train.trainer import PairTrainer, collate_pair, dpo_arguments, lora  # loads torch
 
+    model = course.load(base, settings, say, adapter)
     trainer = PairTrainer(
-        model=course.load(base, False, say, adapter),
+        model=model,
         args=dpo_arguments(out, settings, max_steps, beta),
         train_dataset=Dataset.from_list(rows),
         data_collator=collate_pair,
         processing_class=load_tokenizer(base),
-        peft_config=None if adapter else lora(settings, TARGETS[settings.targets]),
+        peft_config=None if adapter else lora(settings, course.targets_of(model, settings)),
     )
     return course.run(trainer, base, out, False, minutes, say)

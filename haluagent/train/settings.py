@@ -6,9 +6,10 @@ from typing import Any, Literal
 from haluagent.errors import ConfigError
 
 Targets = Literal["attention", "all"]
+# Of these, the ones that the model has. W_pack is Baichuan's matrix of queries, keys and values.
 TARGETS: dict[Targets, tuple[str, ...]] = {
-    "attention": ("q_proj", "k_proj", "v_proj", "o_proj"),
-    "all": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+    "attention": ("q_proj", "k_proj", "v_proj", "o_proj", "W_pack"),
+    "all": ("q_proj", "k_proj", "v_proj", "o_proj", "W_pack", "gate_proj", "up_proj", "down_proj"),
 }
 
 
@@ -19,7 +20,8 @@ class TrainingSettings:
     `max_tokens` is the size of a row, and so of the longest call; `rows` are accumulated per step. With `rank` 0 all
     weights are trained, otherwise a LoRA on the `targets` of the layers from `first_layer` on: those below, counted from 0,
     stay as they are, which saves their share of the backward pass. `warmup` is a fraction of all steps. `choice_weight` is the
-    weight of the single token of a scored choice, where each token of a turn has weight 1. `save_every` is in steps.
+    weight of the single token of a scored choice, where each token of a turn has weight 1. `save_every` is in steps. `four_bit`
+    holds the weights that are not trained in four bits (QLoRA, Dettmers et al. 2023).
     """
 
     rate: float
@@ -36,6 +38,7 @@ class TrainingSettings:
     seed: int = 0
     save_every: int = 50
     gradient_checkpointing: bool = False
+    four_bit: bool = False
 
 
 # The paper's settings train all weights of a 7B or 13B model. `small` is for a LoRA on 0.1B to 3B, on a CPU as well, and

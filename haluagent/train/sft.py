@@ -7,12 +7,12 @@ from typing import Any
 
 from haluagent.errors import ConfigError
 from haluagent.models.weights.store import sha256_of
-from haluagent.train import course
+from haluagent.train import architecture, course, dry_run
 from haluagent.train.base import load_tokenizer, require_extra
 from haluagent.train.curve import Say
-from haluagent.train.examples import Counts, Encoder, make_examples
+from haluagent.train.examples import Counts, Encoder, RoughEncoder, make_examples
 from haluagent.train.pack import PackedRow, pack
-from haluagent.train.settings import TARGETS, TrainingSettings
+from haluagent.train.settings import TrainingSettings
 from haluagent.train.trajectories import records
 
 
@@ -23,22 +23,20 @@ def train(
     settings: TrainingSettings,
     *,
     adapter: Path | None = None,
+    trust_remote_code: bool = False,
     max_steps: int | None = None,
     minutes: float | None = None,
     say: Say = lambda line: None,
 ) -> Path:
     """Fine-tune `base` on the trajectories in `data`; return the directory of the adapter (of the model, if all weights
     are trained) below `out`. Starts from the `adapter` of an earlier training, if given, and resumes if `out` has a
-    checkpoint of the same training. `minutes` stops it early, after a step. Raises ConfigError if something is missing
-    or `out` holds another training."""
+    checkpoint of the same training. `trust_remote_code` runs code that the base brings along, which reads each call as a row of
+    its own: it may know no masks. `minutes` stops it early, after a step. Raises ConfigError if something is missing or `out`
+    holds another training."""
     course.check_adapter(adapter, settings.rank)
     require_extra()
-    encoder = Encoder(load_tokenizer(base))
-    examples, counts = make_examples(records.read(data), encoder, settings.max_tokens, settings.choice_weight)
-    # Sorted by tokens, so that neighbours share the most.
-    rows = pack(sorted(examples, key=lambda example: example.ids), settings.max_tokens)
-    if not rows:
-        raise ConfigError(f"{data} has nothing to learn: {counts.calls} calls, {counts.too_long} of them too long")
+    encoder = Encoder(load_tokenizer(base, trust_remote_code))
+    rows, counts = rows_of(data, encoder, settings, apart=trust_remote_code)
     say(summary(counts, rows))
     training = {
         "base": base,
@@ -47,7 +45,43 @@ def train(
         "adapter": str(adapter) if adapter else None,
     }
     course.remember(out, training | {"settings": asdict(settings), "counts": asdict(counts), "rows": len(rows)})
-    return _train(base, rows, out, settings, adapter, max_steps, minutes, say)
+    return _train(base, rows, out, settings, adapter, trust_remote_code, max_steps, minutes, say)
+
+
+def reckon(
+    base: str,
+    data: Path,
+    settings: TrainingSettings,
+    *,
+    machine: str | None = None,
+    max_steps: int | None = None,
+    say: Say = lambda line: None,
+) -> bool:
+    """Say what `train` would take, loading no weights, on this machine or on one that is named (`haluagent.train.machine`); return
+    whether it fits. Raises ConfigError if something is missing."""
+    encoder = dry_run.encoder_of(base)
+    apart = architecture.read(base).own_code
+    rows, counts = rows_of(data, encoder, settings, apart=apart)
+    say(summary(counts, rows))
+    if isinstance(encoder, RoughEncoder):
+        say("These are estimates, with a tenth too many rows: the tokenizer of the base is not on this machine.")
+    if apart:
+        say("The base brings code of its own (--trust-remote-code): each call is a row of its own.")
+    return dry_run.report(base, dry_run.load_of(rows), settings, on=machine, max_steps=max_steps, say=say)
+
+
+def rows_of(
+    data: Path, encoder: Encoder, settings: TrainingSettings, *, apart: bool = False
+) -> tuple[list[PackedRow], Counts]:
+    """Return the rows of a file of trajectories, with their counts. With `apart` each call has a row of its own. Raises ConfigError
+    if there is nothing to learn."""
+    examples, counts = make_examples(records.read(data), encoder, settings.max_tokens, settings.choice_weight)
+    examples.sort(key=lambda example: example.ids)  # so that neighbours share the most
+    groups = [[example] for example in examples] if apart else [examples]
+    rows = [row for group in groups for row in pack(group, settings.max_tokens)]
+    if not rows:
+        raise ConfigError(f"{data} has nothing to learn: {counts.calls} calls, {counts.too_long} of them too long")
+    return rows, counts
 
 
 def summary(counts: Counts, rows: list[PackedRow]) -> str:
@@ -66,6 +100,7 @@ def _train(
     out: Path,
     settings: TrainingSettings,
     adapter: Path | None,
+    trust_remote_code: bool,
     max_steps: int | None,
     minutes: float | None,
     say: Say,
@@ -75,14 +110,18 @@ def _train(
     from haluagent.train.trainer import TreeTrainer, collate, lora, sft_arguments  # loads torch
 
     full = settings.rank == 0
+    model = course.load(
+        base, settings, say, adapter, add_targets=settings.targets == "all", trust_remote_code=trust_remote_code
+    )
     trainer = TreeTrainer(
-        model=course.load(base, full, say, adapter, TARGETS["all"] if settings.targets == "all" else ()),
+        model=model,
         args=sft_arguments(out, settings, max_steps),
         train_dataset=Dataset.from_list([columns(row) for row in rows]),
         data_collator=collate,
-        processing_class=load_tokenizer(base),
-        peft_config=None if full or adapter else lora(settings, TARGETS[settings.targets]),
+        processing_class=load_tokenizer(base, trust_remote_code),
+        peft_config=None if full or adapter else lora(settings, course.targets_of(model, settings)),
     )
+    trainer.apart = trust_remote_code
     freeze_below(trainer.model, settings.first_layer)
     return course.run(trainer, base, out, full, minutes, say)
 

@@ -81,17 +81,20 @@ def collate(rows: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:
     }
 
 
-def tree_loss(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Return the weighted sum of the targets' negative log-likelihoods. Logits are computed only where there is a
-    loss."""
+def tree_loss(model: Any, batch: dict[str, torch.Tensor], apart: bool = False) -> torch.Tensor:
+    """Return the weighted sum of the targets' negative log-likelihoods. Logits are computed only where there is a loss. If each call
+    stands `apart` in a row of its own, the model needs to know nothing but to read from left to right."""
     places, index = torch.unique(batch["sources"], return_inverse=True)
-    logits = model(
-        input_ids=batch["input_ids"],
-        position_ids=batch["position_ids"],
-        attention_mask=batch["attention_mask"],
-        logits_to_keep=places,
-        use_cache=False,
-    ).logits[0]
+    if apart:
+        logits = model(input_ids=batch["input_ids"], use_cache=False).logits[0][places]
+    else:
+        logits = model(
+            input_ids=batch["input_ids"],
+            position_ids=batch["position_ids"],
+            attention_mask=batch["attention_mask"],
+            logits_to_keep=places,
+            use_cache=False,
+        ).logits[0]
     logits = logits.float()
     normalizer = logits.logsumexp(-1)
     return ((normalizer[index] - logits[index, batch["labels"]]) * batch["weights"]).sum()
@@ -99,16 +102,17 @@ def tree_loss(model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
 
 class TreeTrainer(SFTTrainer):
     """The loss of a step is the weighted loss of its rows' targets, divided by their number. `tokens` counts those
-    computed in this process."""
+    computed in this process. `apart` is that of `tree_loss`."""
 
     tokens = 0
+    apart = False
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> torch.Tensor:
         self.tokens += inputs["input_ids"].numel()
         targets = len(inputs["labels"]) if num_items_in_batch is None else num_items_in_batch
-        return tree_loss(model, inputs) / targets
+        return tree_loss(model, inputs, self.apart) / targets
 
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
         """Write nothing: `training.json` describes the training."""

@@ -3,6 +3,7 @@
 import json
 import sys
 import xml.dom.minidom
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,13 @@ def test_options_that_cannot_be(arguments: list[str], reason: str, tmp_path: Pat
     said = CliRunner().invoke(app, ["sft", "--base", "b", "--data", "d", "--out", str(tmp_path), *arguments])
     assert isinstance(said.exception, ConfigError)
     assert reason in str(said.exception)
+
+
+def test_a_directory_of_an_earlier_version_is_resumed(tmp_path: Path) -> None:
+    """It was written when there were fewer settings; these have their defaults since."""
+    now = asdict(settings("small"))
+    earlier = {name: value for name, value in now.items() if name != "four_bit"}
+    remember(tmp_path, {"base": "a", "settings": earlier})
+    remember(tmp_path, {"base": "a", "settings": now})
+    with pytest.raises(ConfigError, match="other settings"):
+        remember(tmp_path, {"base": "a", "settings": now | {"four_bit": True}})
