@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 _TENSOR = re.compile(r"base_model\.model\.(.+)\.lora_(A|B)\.weight")
 _ARCHITECTURES = {"mistral": "llama"}  # architectures that llama.cpp names differently
+_ROTATED = ("llama", "baichuan")  # those whose queries and keys llama.cpp has in another order
 
 
 class Exported(NamedTuple):
@@ -102,17 +104,29 @@ def _write_gguf(
     writer.add_base_model_count(1)
     writer.add_base_model_name(0, name)
     for (module, side), tensor in tensors.items():
-        place = names.get_name(module)
-        if place is None:
-            raise ConfigError(f"llama.cpp has no place for {module} in {architecture}: train other --targets")
-        matrix = tensor.numpy()
-        if architecture == "llama" and side == "B":
-            matrix = _as_llama_rotates(matrix, module, model)
-        writer.add_tensor(f"{place}.weight.lora_{side.lower()}", matrix)
+        for part, matrix in _parts(module, side, tensor.numpy(), model):
+            place = names.get_name(part)
+            if place is None:
+                raise ConfigError(f"llama.cpp has no place for {part} in {architecture}: train other --targets")
+            if architecture in _ROTATED and side == "B":
+                matrix = _as_llama_rotates(matrix, part, model)
+            writer.add_tensor(f"{place}.weight.lora_{side.lower()}", matrix)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+
+
+def _parts(module: str, side: str, matrix: "np.ndarray", model: Any) -> Iterator[tuple[str, "np.ndarray"]]:
+    """Yield a matrix under the name of its module; that of Baichuan's W_pack as those of queries, keys and values, which
+    llama.cpp has apart. They have their A in common."""
+    if not module.endswith("W_pack"):
+        yield module, matrix
+        return
+    for number, name in enumerate(("q_proj", "k_proj", "v_proj")):
+        size = model.hidden_size  # as many keys and values as queries
+        part = matrix[number * size : (number + 1) * size] if side == "B" else matrix
+        yield module.replace("W_pack", name), part
 
 
 def _as_llama_rotates(matrix: "np.ndarray", module: str, model: Any) -> "np.ndarray":
@@ -121,7 +135,7 @@ def _as_llama_rotates(matrix: "np.ndarray", module: str, model: Any) -> "np.ndar
     if module.endswith("q_proj"):
         heads = model.num_attention_heads
     elif module.endswith("k_proj"):
-        heads = model.num_key_value_heads
+        heads = getattr(model, "num_key_value_heads", None) or model.num_attention_heads
     else:
         return matrix
     halves = matrix.reshape(heads, 2, matrix.shape[0] // heads // 2, matrix.shape[1])
