@@ -43,6 +43,11 @@ def require_extra() -> None:
         torch.set_num_threads(len(os.sched_getaffinity(0)))
 
 
+def is_main() -> bool:
+    """Return whether this is the process that writes, of those that `accelerate launch` started, or the only one."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def load_tokenizer(base: str, trust_remote_code: bool = False) -> "PreTrainedTokenizerBase":
     """Return the tokenizer with its chat template. Raises ConfigError if it cannot be loaded, as where it brings code of its own
     that is not to be trusted."""

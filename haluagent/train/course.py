@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from haluagent.errors import ConfigError
-from haluagent.train.base import load_model
+from haluagent.train.base import is_main, load_model
 from haluagent.train.curve import LossCurve, Say
 from haluagent.train.settings import TARGETS, TrainingSettings
 
@@ -19,6 +19,8 @@ _DEFAULTS = {field.name: field.default for field in fields(TrainingSettings) if 
 
 def remember(out: Path, training: dict[str, Any]) -> None:
     """Write what is trained to `out/training.json`. Raises ConfigError if the file describes another training."""
+    if not is_main():
+        return
     path = out / "training.json"
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -107,24 +109,33 @@ def run(
     for weights in trainer.model.parameters():
         if weights.requires_grad:
             weights.data = weights.data.float()  # trl makes bfloat16 of an adapter of a quantized model
-    curve = LossCurve(out, step)
+    curve = LossCurve(out, step, writes=is_main())
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Progress(curve, trainer, minutes, say))
     trainer.train(resume_from_checkpoint=last)
     curve.draw()
     place = out / ("model" if full else "adapter")
-    save(trainer.model, place, base, trainer.processing_class if full else None)
+    save(trainer, place, base, full)
     say(f"written: {place}")
     return place
 
 
-def save(model: Any, place: Path, base: str, tokenizer: Any = None) -> None:
-    """Write an adapter, recording the name of its base as the user gave it, or a whole model with its tokenizer."""
+def save(trainer: "TreeTrainer | PairTrainer", place: Path, base: str, full: bool) -> None:
+    """Write an adapter, recording the name of its base as the user gave it, or a whole model with its tokenizer. All processes of a
+    training call this: where the weights are divided among them, they are brought together."""
     import torch
 
-    if tokenizer is not None:
-        model.to(torch.bfloat16).save_pretrained(place)
-        tokenizer.save_pretrained(place)
-    else:
+    state = trainer.accelerator.get_state_dict(trainer.model) if trainer.is_fsdp_enabled else None
+    if not is_main():
+        return
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    if not full:
         model.peft_config["default"].base_model_name_or_path = base
-        model.save_pretrained(place, selected_adapters=["default"])
+        model.save_pretrained(place, selected_adapters=["default"], state_dict=state)
+        return
+    if state is None:
+        model.to(torch.bfloat16)
+    else:
+        state = {name: weights.to(torch.bfloat16) for name, weights in state.items()}
+    model.save_pretrained(place, state_dict=state)
+    trainer.processing_class.save_pretrained(place)

@@ -15,13 +15,14 @@ SMOOTHED = 10  # steps
 
 class LossCurve:
     """The record of a training in a directory. Resuming from `step` drops later entries, because those steps are
-    repeated."""
+    repeated. Of several processes, one `writes`."""
 
-    def __init__(self, directory: Path, step: int) -> None:
-        self._path = directory / "loss.jsonl"
+    def __init__(self, directory: Path, step: int, *, writes: bool = True) -> None:
+        self._path, self._writes = directory / "loss.jsonl", writes
         before = read_lines(self._path) if self._path.exists() else []
         self.rows = [row for row in before if row["step"] <= step]
-        self._path.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
+        if writes:
+            self._path.write_text("".join(json.dumps(row) + "\n" for row in self.rows))
         self._tokens: int = self.rows[-1]["tokens"] if self.rows else 0
         self._seconds: float = self.rows[-1]["seconds"] if self.rows else 0.0
         self._began = time.monotonic()
@@ -39,8 +40,9 @@ class LossCurve:
             **more,
         }
         self.rows.append(row)
-        with self._path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        if self._writes:
+            with self._path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
         return row
 
     def elapsed(self) -> float:
@@ -60,7 +62,7 @@ class LossCurve:
 
     def draw(self) -> None:
         """Write `loss.svg`."""
-        if self.rows:
+        if self.rows and self._writes:
             self._path.with_suffix(".svg").write_text(
                 svg([row["step"] for row in self.rows], [row["loss"] for row in self.rows])
             )

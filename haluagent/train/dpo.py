@@ -8,7 +8,7 @@ from pathlib import Path
 from haluagent.errors import ConfigError
 from haluagent.models.weights.store import sha256_of
 from haluagent.train import course
-from haluagent.train.base import load_tokenizer, require_extra
+from haluagent.train.base import is_main, load_tokenizer, require_extra
 from haluagent.train.curve import Say
 from haluagent.train.examples import Encoder
 from haluagent.train.preferences import Branch, branch_of, pairs
@@ -38,6 +38,7 @@ def train(
         raise ConfigError("preferences are trained into an adapter: leave --full out")
     course.check_adapter(adapter, settings.rank)
     require_extra()
+    say = say if is_main() else lambda line: None
     encoder = Encoder(load_tokenizer(base))
     rows, counts = encoded(data, encoder, settings.max_tokens)
     if not rows:

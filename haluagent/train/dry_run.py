@@ -14,7 +14,7 @@ from haluagent.train.base import require_extra
 from haluagent.train.curve import Say
 from haluagent.train.examples import Encoder, RoughEncoder
 from haluagent.train.machine import Machine
-from haluagent.train.memory import Memory, memory, trained
+from haluagent.train.memory import MemoryNeed, memory, trained
 from haluagent.train.pack import PackedRow
 from haluagent.train.settings import TrainingSettings
 
@@ -95,11 +95,11 @@ def operations(sizes: Architecture, settings: TrainingSettings, tokens: int) -> 
     return (sizes.layer + attention) * (2 * settings.first_layer + passes * above)
 
 
-def _memory(sizes: Architecture, settings: TrainingSettings, load: Load, place: Machine, file: int) -> Memory:
+def _memory(sizes: Architecture, settings: TrainingSettings, load: Load, place: Machine, file: int) -> MemoryNeed:
     return memory(sizes, settings, tokens=load.longest, learned=load.learned, gpus=place.gpus, file=file)
 
 
-def _lines(needed: Memory, place: Machine) -> Iterator[str]:
+def _lines(needed: MemoryNeed, place: Machine) -> Iterator[str]:
     parts = {
         "weights": needed.weights,
         "what is trained, with its gradients and the optimizer": needed.trained,
@@ -117,7 +117,7 @@ def _lines(needed: Memory, place: Machine) -> Iterator[str]:
     yield f"{needed.loading / GB:8.1f} GB  of main memory while the base is loaded{short}"
 
 
-def _fits(needed: Memory, place: Machine) -> bool:
+def _fits(needed: MemoryNeed, place: Machine) -> bool:
     return needed.total <= place.memory and (place.ram is None or needed.loading <= place.ram)
 
 

@@ -1,7 +1,7 @@
 """The memory that a training takes, reckoned from the sizes of its base.
 
 What the layers keep for the backward pass was counted in transformers' own code, tensor by tensor; a test compares. Allocators
-round, and keep what was freed: see `Memory.total`.
+round, and keep what was freed: see `MemoryNeed.total`.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SPARE_GPU, SPARE_CPU = 1.1, 2.5  # times the activations that an allocator takes
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryNeed:
     """The memory of a training on one device, in bytes.
 
     `trained` are the trained numbers with their gradients and the optimizer's moments, `kept` what the layers keep for the backward
@@ -59,7 +59,7 @@ def memory(
     learned: int,
     gpus: int = 0,
     file: int = 0,
-) -> Memory:
+) -> MemoryNeed:
     """Return the memory of a training with rows of `tokens` tokens, of which `learned` carry a loss. On several `gpus` the weights
     and what is trained are divided (FSDP); with 0 it runs on the CPU. `file` is the size of a GGUF base in bytes."""
     a, full = architecture, settings.rank == 0
@@ -76,7 +76,7 @@ def memory(
     working = layer + max(out * into for out, into in a.matrices().values()) * (HALF if settings.four_bit else 0)
     if gpus > 1:  # one layer at a time is whole
         working += a.layer * HALF
-    return Memory(
+    return MemoryNeed(
         weights=weights // max(gpus, 1),
         trained=moved // max(gpus, 1),
         kept=kept,

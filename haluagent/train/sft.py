@@ -8,7 +8,7 @@ from typing import Any
 from haluagent.errors import ConfigError
 from haluagent.models.weights.store import sha256_of
 from haluagent.train import architecture, course, dry_run
-from haluagent.train.base import load_tokenizer, require_extra
+from haluagent.train.base import is_main, load_tokenizer, require_extra
 from haluagent.train.curve import Say
 from haluagent.train.examples import Counts, Encoder, RoughEncoder, make_examples
 from haluagent.train.pack import PackedRow, pack
@@ -35,6 +35,7 @@ def train(
     holds another training."""
     course.check_adapter(adapter, settings.rank)
     require_extra()
+    say = say if is_main() else lambda line: None
     encoder = Encoder(load_tokenizer(base, trust_remote_code))
     rows, counts = rows_of(data, encoder, settings, apart=trust_remote_code)
     say(summary(counts, rows))

@@ -101,8 +101,8 @@ def tree_loss(model: Any, batch: dict[str, torch.Tensor], apart: bool = False) -
 
 
 class TreeTrainer(SFTTrainer):
-    """The loss of a step is the weighted loss of its rows' targets, divided by their number. `tokens` counts those
-    computed in this process. `apart` is that of `tree_loss`."""
+    """The loss of a step is the weighted loss of its rows' targets, divided by their number. `tokens` counts those computed since
+    the start, as if the rows of all processes were as long as those of this one. `apart` is that of `tree_loss`."""
 
     tokens = 0
     apart = False
@@ -110,9 +110,12 @@ class TreeTrainer(SFTTrainer):
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> torch.Tensor:
-        self.tokens += inputs["input_ids"].numel()
-        targets = len(inputs["labels"]) if num_items_in_batch is None else num_items_in_batch
-        return tree_loss(model, inputs, self.apart) / targets
+        self.tokens += inputs["input_ids"].numel() * self.args.world_size
+        loss = tree_loss(model, inputs, self.apart)
+        if num_items_in_batch is None:
+            return loss / len(inputs["labels"])
+        # The targets of all processes are counted, and their gradients averaged.
+        return loss / num_items_in_batch * self.args.world_size
 
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
         """Write nothing: `training.json` describes the training."""
@@ -149,7 +152,7 @@ class PairTrainer(DPOTrainer):
         return dataset
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *arguments: Any, **options: Any) -> torch.Tensor:
-        self.tokens += inputs["input_ids"].numel()
+        self.tokens += inputs["input_ids"].numel() * self.args.world_size
         return super().compute_loss(model, inputs, *arguments, **options)
 
     def create_model_card(self, *arguments: Any, **options: Any) -> None:
@@ -190,11 +193,20 @@ class Progress(TrainerCallback):
             self._curve.draw()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if self._told or (self._minutes is not None and self._curve.elapsed() > self._minutes * 60):
+        if self._ends(args.device):
             self._say(
                 f"stopped after step {state.global_step} of {state.max_steps}; the same command goes on from there"
             )
             control.should_training_stop = control.should_save = True
+
+    def _ends(self, device: torch.device) -> bool:
+        """Return whether the training is to end: one process that has been told ends all, which else would wait for it."""
+        ends = self._told or (self._minutes is not None and self._curve.elapsed() > self._minutes * 60)
+        if not torch.distributed.is_initialized():
+            return ends
+        told = torch.tensor(float(ends), device=device)
+        torch.distributed.all_reduce(told, torch.distributed.ReduceOp.MAX)
+        return bool(told)
 
     def _stop(self, number: int, frame: object) -> None:
         self._told = True

@@ -144,7 +144,7 @@ GROUPS = {
         "run `python -m haluagent.bench.peers.install`, which takes 1 GB",
     ),
     "train": Group(
-        4.0,
+        5.5,
         ("haluagent/train/", "haluagent/corpora/"),
         modules("torch", "transformers", "trl", "peft", "gguf", "datasets"),
         'pip install torch==2.13.0 ".[train]"',

@@ -19,13 +19,14 @@ FAMILIES = [*tiny.FAMILIES, "packed"]
 
 @pytest.fixture(scope="module", autouse=True)
 def own_code_goes_elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Transformers copies the code of models to a folder of the user's, and imports it from there."""
+    """Transformers copies the code of models to a folder of the user's, and imports it from there; the engine keeps prefixes."""
     from transformers import dynamic_module_utils
 
     with pytest.MonkeyPatch.context() as patch:
         folder = str(tmp_path_factory.mktemp("modules"))
         patch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", folder)
         patch.syspath_prepend(folder)
+        patch.setenv("HALUAGENT_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 
 
