@@ -57,7 +57,7 @@ class ClaimsInput(StrictBody):
     language: Choice = LANGUAGE
 
 
-class RunSoFar(AgentRun):
+class UnfinishedRun(AgentRun):
     """A run that has no answer yet."""
 
     run_id: str = ""
@@ -74,7 +74,7 @@ class ProposedCall(Record):
 class CallInput(StrictBody):
     """A call, and the run before it. The run is read by the code that reads its files, whose errors name the place."""
 
-    run: Annotated[dict[str, Any], PlainValidator(lambda data: data, json_schema_input_type=RunSoFar)] = Field(
+    run: Annotated[dict[str, Any], PlainValidator(lambda data: data, json_schema_input_type=UnfinishedRun)] = Field(
         description="an object: the run before the call, with the system prompt, the tools that are offered (with the JSON Schema of "
         "their parameters) and the turns, each of the user or of the assistant, whose calls have their results"
     )
