@@ -173,7 +173,9 @@ class _Branch:
             grammar = turn_format.grammar(offered, [self.sentence.name], self.language, self.failed)
             generation = await write_turn(self.model, self.messages, grammar)
             try:
-                return self.allowed(turn_format.parse(generation.text, generation.truncated), offered)
+                return await self.filled(
+                    self.allowed(turn_format.parse(generation.text, generation.truncated), offered)
+                )
             except FormatError as error:
                 self.format_errors += 1
                 self.state.keep(unusable(self.sentence.index, generation, error))
@@ -206,6 +208,16 @@ class _Branch:
         if str(pointed) != self.sentence.name:
             raise FormatError(f"check {self.sentence.name} only: write sentence={self.sentence.name}")
         return turn
+
+    async def filled(self, turn: turn_format.ModelTurn) -> turn_format.ModelTurn:
+        """Return the turn of a model that leads with the arguments that its tool takes here, if there is only one way to call it: a
+        calculation from a reference, which the turn does not show, is left to the calculator."""
+        tool = self.state.registry[turn.call.name]
+        if self.state.autonomy != "free" or self.failed[tool.name]:
+            return turn
+        context = self.state.context(self.model, self.sentence.index)
+        only = await asyncio.to_thread(self.state.registry.obvious, tool, context, self.sentence)
+        return turn.model_copy(update={"call": only}) if only else turn
 
     def reply_to(self, turn: turn_format.ModelTurn, observation: str) -> None:
         marks = turn_format.THOUGHT[self.language], turn_format.ACTION[self.language]

@@ -201,3 +201,21 @@ def test_without_the_choice_a_server_without_grammars_is_held_to_it_too(scripted
         )
         assert told and all("," not in line for line in told)
         assert len(made) <= told.count("date") and made != [] or "date" not in told
+
+
+def test_a_calculation_from_a_reference_is_left_to_the_calculator(scripted: Any) -> None:
+    """The turn does not show the reference, so the numbers of a formula in it would be invented."""
+
+    def say(messages: Any) -> str:
+        if "Write only the calculation" in prompt(messages):
+            return "[crates]6 * [bottles in each]15"
+        return 'ACTION: calculator(sentence=S1, formula="1200/3")'
+
+    model = scripted(say, choose=believes("said"))
+    with HaluAgent(model, search="none", sandbox="none", autonomy="free", reflect=False) as agent:
+        found = agent.detect(
+            "", "In all 90 bottles came. The driver was early.", "6 crates with 15 bottles each came early."
+        )
+    first = next(step for step in found.steps if step.call and step.call.name == "calculator")
+    assert first.call and first.call.arguments == {"sentence": "S1"}
+    assert first.result and first.result.facts == ("[crates]6 * [bottles in each]15 = 90, as stated (90)",)

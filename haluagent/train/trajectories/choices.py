@@ -95,7 +95,7 @@ def _turns(row: dict[str, Any], registry: Registry, chance: random.Random) -> It
         first = ModelTurn(thought=one["thought"], call=call)
         calls = [_recorded(messages, first, cut[0], item.language)]
         if wanted in ("calculator", "date") and chance.random() < CHAINED:
-            calls += _compared(state, cut[0], meter, first, messages, shown, chance)
+            calls += _compared(state, cut[0], meter, first, one.get("formula"), messages, shown, chance)
         yield Trajectory(
             id=f"{row['id']}:{place}", group=row["id"], source="choices", kind="knowledge", language=item.language,
             question=item.question, response=item.response, reference=item.reference,
@@ -117,13 +117,17 @@ def _compared(
     sentence: Sentence,
     meter: Meter,
     first: ModelTurn,
+    formula: str | None,
     messages: list[Message],
     shown: list[str],
     chance: random.Random,
 ) -> Iterator[ModelCall]:
-    """Yield the turn after one that has computed something and decided nothing, if a text can decide with it."""
+    """Yield the turn after one that has computed something and decided nothing, if a text can decide with it. The `formula` is what
+    the calculator has written where the turn leaves it to the tool."""
+    given = {"formula": formula} if formula and first.call.name == "calculator" else {}
+    computing = ToolCall(name=first.call.name, arguments=first.call.arguments | given)
     try:
-        step = asyncio.run(act(state, sentence.index, first, meter, meter.usage))
+        step = asyncio.run(act(state, sentence.index, first.model_copy(update={"call": computing}), meter, meter.usage))
     except ModelError:  # the tool needs a model
         return
     if not step.result or step.result.label:
@@ -146,8 +150,8 @@ def _leads_somewhere(tool: Tool, one: dict[str, Any], state: DetectionState, sen
     """Return whether a call leads to something, where the tool computes."""
     context, tools = state.context(meter, sentence.index), state.registry
     if tool.name == "calculator":
-        known = "formula" in one or tools.obvious(tool, context, sentence) is not None
-        return known or _shown(sentence.text)
+        written = "formula" in one and context.reference is None
+        return written or _shown(sentence.text) or tools.obvious(tool, context, sentence) is not None
     return tool.name != "date" or tools.fits(tool, context, sentence) or tools.adds(tool, context, sentence)
 
 
@@ -163,8 +167,8 @@ def _arguments(tool: str, one: dict[str, Any], sentence: Sentence, reference: bo
         arguments["query"] = one.get("query") or sentence.text[:60]
     elif tool == "match":
         arguments["context"] = "reference" if reference else "question"
-    elif tool == "calculator" and "formula" in one and not _shown(sentence.text):
-        arguments["formula"] = one["formula"]
+    elif tool == "calculator" and "formula" in one and not reference and not _shown(sentence.text):
+        arguments["formula"] = one["formula"]  # the turn does not show a reference: there the tool has it written
     elif tool == "get_answer":
         arguments["label"] = "no_claim"
     return arguments
