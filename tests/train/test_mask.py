@@ -200,4 +200,5 @@ def test_a_pair_has_the_likelihoods_of_its_branches(
         peft_config=lora(settings("preferences"), ["q_proj"]),
     )
     chosen, rejected = trainer.compute_ref_log_probs(trainer.model, collate_pair([pair]))
-    assert [chosen.item(), rejected.item()] == pytest.approx(alone, rel=1e-4)
+    # bfloat16 rounds otherwise on each kind of processor: by 0.14 % with AMX
+    assert [chosen.item(), rejected.item()] == pytest.approx(alone, rel=5e-3)
