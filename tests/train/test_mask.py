@@ -191,14 +191,15 @@ def test_a_pair_has_the_likelihoods_of_its_branches(
     better, worse = (branch_of(branch, encoder) for branch in branches)
     assert len(better.row) != len(worse.row)
     pair = columns("chosen", better) | columns("rejected", worse)
+    arguments = dpo_arguments(tmp_path, settings("preferences"), None, 0.1)
+    arguments.mixed_precision = "no"  # as the branches were computed: processors round bfloat16 differently
     trainer = PairTrainer(
         model=model,
-        args=dpo_arguments(tmp_path, settings("preferences"), None, 0.1),
+        args=arguments,
         train_dataset=Dataset.from_list([pair]),
         data_collator=collate_pair,
         processing_class=tokenizer,
         peft_config=lora(settings("preferences"), ["q_proj"]),
     )
     chosen, rejected = trainer.compute_ref_log_probs(trainer.model, collate_pair([pair]))
-    # bfloat16 rounds otherwise on each kind of processor: by 0.14 % with AMX
-    assert [chosen.item(), rejected.item()] == pytest.approx(alone, rel=5e-3)
+    assert [chosen.item(), rejected.item()] == pytest.approx(alone, rel=1e-4)
