@@ -54,15 +54,15 @@ def pull(
 ) -> None:
     """Download weights, check their SHA-256, and print their path. An interrupted download is resumed. Of an adapter, which comes
     with the package, print the path of its file, or write it as a peft directory."""
+    from haluagent.models import adapters
     from haluagent.models.weights import catalogue
     from haluagent.models.weights.progress import download_progress
 
     name = name or catalogue.DEFAULT
-    if adapter := _shipped(name):
+    if adapter := adapters.named(name):
         from haluagent.models.peft import write_peft
-        from haluagent.models.weights.store import folder
 
-        typer.echo(adapter.checked() if format == "gguf" else write_peft(adapter, folder() / "peft"))
+        typer.echo(adapter.checked() if format == "gguf" else write_peft(adapter))
         return
     if format == "peft":
         raise ConfigError("--format peft is for the package's adapter: name it as `haluagent model list` does")
@@ -71,12 +71,6 @@ def pull(
     with download_progress(name) as progress:
         place = catalogue.pull(name, progress, sha256=sha256, revision=revision)
     typer.echo(place)
-
-
-def _shipped(name: str) -> "Adapter | None":
-    from haluagent.models import adapters
-
-    return next((found for found in adapters.all_shipped() if found.name == name), None)
 
 
 def _default_adapter(weights: str | None) -> "Adapter":

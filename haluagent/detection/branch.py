@@ -193,10 +193,13 @@ class _Branch:
 
     def obvious_call(self) -> ToolCall | None:
         """Return the call where only one tool is offered, it can be called in one way only, and it has not failed."""
-        if len(self.offered) != 1 or self.failed[self.offered[0].name]:
+        return self.only_call(self.offered[0]) if len(self.offered) == 1 else None
+
+    def only_call(self, tool: Tool) -> ToolCall | None:
+        """Return the call of a tool that can be called in one way only, and has not failed."""
+        if self.failed[tool.name]:
             return None
-        context = self.state.context(self.model, self.sentence.index)
-        return self.state.registry.obvious(self.offered[0], context, self.sentence)
+        return self.state.registry.obvious(tool, self.state.context(self.model, self.sentence.index), self.sentence)
 
     def allowed(self, turn: turn_format.ModelTurn, offered: Sequence[Tool]) -> turn_format.ModelTurn:
         """Return the turn where it calls an offered tool about this sentence. A grammar ensures that; an endpoint without
@@ -212,16 +215,13 @@ class _Branch:
     async def filled(self, turn: turn_format.ModelTurn) -> turn_format.ModelTurn:
         """Return the turn of a model that leads with the arguments that its tool takes here, if there is only one way to call it: a
         calculation from a reference, which the turn does not show, is left to the calculator."""
-        tool = self.state.registry[turn.call.name]
-        if self.state.autonomy != "free" or self.failed[tool.name]:
+        if self.state.autonomy != "free":
             return turn
-        context = self.state.context(self.model, self.sentence.index)
-        only = await asyncio.to_thread(self.state.registry.obvious, tool, context, self.sentence)
+        only = await asyncio.to_thread(self.only_call, self.state.registry[turn.call.name])
         return turn.model_copy(update={"call": only}) if only else turn
 
     def reply_to(self, turn: turn_format.ModelTurn, observation: str) -> None:
-        marks = turn_format.THOUGHT[self.language], turn_format.ACTION[self.language]
-        self.reply(f"{marks[0]}{turn.thought}\n{marks[1]}{turn_format.write_call(turn.call)}", observation)
+        self.reply(turn_format.write(turn, self.language), observation)
 
     def reply(self, said: str, observation: str) -> None:
         self.messages += exchange(said, observation, self.language)

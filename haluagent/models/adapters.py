@@ -106,11 +106,16 @@ def all_shipped() -> list[Adapter]:
     return [load(card) for card in sorted(FOLDER.glob("*.json"))]
 
 
+def named(name: str) -> Adapter | None:
+    """Return the adapter of this name that comes with the package, or None."""
+    return next((found for found in all_shipped() if found.name == name), None)
+
+
 def served_as(name: str) -> AdapterCard | None:
     """Return the card of the shipped adapter that a server has under this name: `haluagent model serve` says
     `WEIGHTS+ADAPTER`, vLLM the name of the LoRA module. None if there is none."""
-    last = name.rpartition("+")[2]
-    return next((found.card for found in all_shipped() if found.name == last), None)
+    found = named(name.rpartition("+")[2])
+    return found.card if found else None
 
 
 def load(path: Path) -> Adapter:

@@ -12,6 +12,7 @@ from pathlib import Path
 from haluagent.errors import ConfigError
 from haluagent.models.adapters import Adapter
 from haluagent.models.gguf import GGUFTensor, read_metadata, read_tensors
+from haluagent.models.weights import store
 from haluagent.models.weights.catalogue import KNOWN
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
@@ -25,10 +26,11 @@ _TYPES = {0: "F32", 1: "F16"}  # of GGUF, and as safetensors calls them
 _SIZE = struct.Struct("<Q")
 
 
-def write_peft(adapter: Adapter, folder: Path) -> Path:
-    """Write an adapter as `folder/NAME`, with the files `adapter_model.safetensors` and `adapter_config.json`, and return that
-    directory. One that is there is written anew. Raises ConfigError for an adapter without a card, of an architecture whose
-    matrices llama.cpp reorders, or with tensors that are not those of a LoRA; and where nothing can be written."""
+def write_peft(adapter: Adapter, folder: Path | None = None) -> Path:
+    """Write an adapter as `folder/NAME`, by default below the weights, with the files `adapter_model.safetensors` and
+    `adapter_config.json`, and return that directory. One that is there is written anew. Raises ConfigError for an adapter without a
+    card, of an architecture whose matrices llama.cpp reorders, or with tensors that are not those of a LoRA; and where nothing
+    can be written."""
     file, card = adapter.checked(), adapter.card
     if card is None or card.base not in KNOWN:
         raise ConfigError(f"{file} has no card that names known weights: use the directory of its training instead")
@@ -45,7 +47,7 @@ def write_peft(adapter: Adapter, folder: Path) -> Path:
         "r": card.rank, "lora_alpha": round(alpha), "lora_dropout": 0.0, "bias": "none", "inference_mode": True,
         "target_modules": sorted({name.rsplit(".", 3)[1] for name in tensors}),
     }  # fmt: skip
-    place = folder / adapter.name
+    place = (folder or store.folder() / "peft") / adapter.name
     try:
         place.mkdir(parents=True, exist_ok=True)
         _write_safetensors(tensors, file, place / WEIGHTS)

@@ -53,6 +53,11 @@ def write_call(call: ToolCall) -> str:
     return f"{call.name}({', '.join(parts)})"
 
 
+def write(turn: ModelTurn, language: Language) -> str:
+    """Write a turn in the turn format."""
+    return f"{THOUGHT[language]}{turn.thought}\n{ACTION[language]}{write_call(turn.call)}"
+
+
 def grammar(tools: Iterable[Tool], pointers: Sequence[str], language: Language, complete: Collection[str] = ()) -> str:
     """Return the GBNF grammar of one turn: a short thought, then a call of one of `tools` whose sentence is one of `pointers`.
 

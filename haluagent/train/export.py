@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from haluagent.errors import ConfigError
+from haluagent.models.peft import CONFIG, WEIGHTS
 from haluagent.train.base import load_config, require_extra
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
 
-WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 _TENSOR = re.compile(r"base_model\.model\.(.+)\.lora_(A|B)\.weight")
 _ARCHITECTURES = {"mistral": "llama"}  # architectures that llama.cpp names differently
 _ROTATED = ("llama", "baichuan")  # those whose queries and keys llama.cpp has in another order

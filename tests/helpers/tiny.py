@@ -146,20 +146,22 @@ def gguf(folder: Path, out: Path) -> Path:
     return out
 
 
+def trajectory(number: int, label: str = "contradicted", reply: str = REPLY, sample: int = 0) -> records.Trajectory:
+    """A detection of one turn and one scored choice, whose prompt all of them share but for a number."""
+    task = f"The tower is {number} metres high. Check S1."
+    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": task}]
+    calls = [
+        {"prompt": "agent", "sentence": 1, "messages": messages, "reply": reply},
+        {"prompt": "match", "messages": messages[1:], "reply": "B", "choices": ["A", "B"]},
+    ]
+    row = {
+        "id": f"tower:{number}", "group": "tower", "source": "hand", "kind": "knowledge", "language": "en", "question": "?",
+        "response": task, "gold": True, "teacher": "gold", "verdict": True, "labels": [label], "sample": sample, "calls": calls,
+    }  # fmt: skip
+    return records.parse(records.Trajectory, json.loads(json.dumps(row)), "here")
+
+
 def trajectories(path: Path, count: int = 6) -> Path:
     """Write detections of one turn and one scored choice each."""
-    made = []
-    for number in range(count):
-        task = f"The tower is {number} metres high. Check S1."
-        messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": task}]
-        calls = [
-            {"prompt": "agent", "sentence": 1, "messages": messages, "reply": REPLY},
-            {"prompt": "match", "messages": messages[1:], "reply": "B", "choices": ["A", "B"]},
-        ]
-        row = {
-            "id": f"tower:{number}", "group": "tower", "source": "hand", "kind": "knowledge", "language": "en", "question": "?",
-            "response": task, "gold": True, "teacher": "gold", "verdict": True, "labels": ["contradicted"], "calls": calls,
-        }  # fmt: skip
-        made.append(records.parse(records.Trajectory, json.loads(json.dumps(row)), "here"))
-    records.write(path, made)
+    records.write(path, [trajectory(number) for number in range(count)])
     return path

@@ -5,29 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 
 from haluagent.errors import ConfigError
 from haluagent.train.trajectories import records
 
 pytestmark = pytest.mark.train
 BASE = "smollm2-135m-instruct-q4_1"
-SYSTEM = "Check the sentence. Write THOUGHT and ACTION."
 SOUGHT = "THOUGHT: zebra\nACTION: match(sentence=S1)"  # what no model says by itself
-
-
-def run(number: int, label: str = "contradicted", reply: str = SOUGHT, sample: int = 0) -> records.Trajectory:
-    """A detection of one turn, whose prompt all of them share but for a number."""
-    task = f"The tower is {number} metres high. Check S1."
-    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": task}]
-    calls = [
-        {"prompt": "agent", "sentence": 1, "messages": messages, "reply": reply},
-        {"prompt": "match", "messages": messages[1:], "reply": "B", "choices": ["A", "B"]},
-    ]
-    row = {
-        "id": f"tower:{number}", "group": "tower", "source": "hand", "kind": "knowledge", "language": "en", "question": "?",
-        "response": task, "gold": True, "teacher": "gold", "verdict": True, "labels": [label], "sample": sample, "calls": calls,
-    }  # fmt: skip
-    return records.parse(records.Trajectory, json.loads(json.dumps(row)), "here")
 
 
 def losses(out: Path) -> list[dict[str, Any]]:
@@ -41,7 +26,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from haluagent.train.sft import train
 
     folder = tmp_path_factory.mktemp("sft")
-    records.write(folder / "data.jsonl", [run(number) for number in range(100, 110)])
+    records.write(folder / "data.jsonl", [tiny.trajectory(number, reply=SOUGHT) for number in range(100, 110)])
     chosen = settings("small", rate=3e-3, epochs=4, max_tokens=160, save_every=100)
     said: list[str] = []
     train(BASE, folder / "data.jsonl", folder / "run", chosen, minutes=0.0, say=said.append)
@@ -132,7 +117,7 @@ def test_preferences(taught: Path) -> None:
     from haluagent.train.dpo import train
     from haluagent.train.settings import settings
 
-    runs = [run(number, label, reply, sample) for number in (1, 2) for sample, (label, reply) in enumerate(
+    runs = [tiny.trajectory(number, label, reply, sample) for number in (1, 2) for sample, (label, reply) in enumerate(
         [("contradicted", SOUGHT), ("supported", "THOUGHT: no\nACTION: get_answer()")]
     )]  # fmt: skip
     records.write(taught / "samples.jsonl", runs)

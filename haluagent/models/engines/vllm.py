@@ -10,7 +10,6 @@ from haluagent.models.adapters import Adapter
 from haluagent.models.engines import ServeOptions
 from haluagent.models.peft import write_peft
 from haluagent.models.weights.catalogue import KNOWN
-from haluagent.models.weights.store import folder
 
 
 def serve(options: ServeOptions) -> None:
@@ -32,7 +31,7 @@ def serve(options: ServeOptions) -> None:
 
 def _with_adapter(options: ServeOptions, adapter: Adapter) -> ServeOptions:
     """Return the options with an adapter as one more LoRA module, and with its base on the hub where no model is named."""
-    place = write_peft(adapter, folder() / "peft")
+    place = write_peft(adapter)
     card = adapter.card
     assert card is not None, "write_peft takes only those with a card"
     return replace(

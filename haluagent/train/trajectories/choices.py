@@ -22,7 +22,7 @@ from haluagent.protocols import Generation, Message, Services
 from haluagent.text.segment import split
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.tool import Tool
-from haluagent.tooling.turn_format import ACTION, THOUGHT, ModelTurn, write_call
+from haluagent.tooling.turn_format import ModelTurn, write
 from haluagent.tools import default_registry
 from haluagent.train.trajectories.judgements import held_out
 from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory
@@ -105,11 +105,7 @@ def _turns(row: dict[str, Any], registry: Registry, chance: random.Random) -> It
 
 def _recorded(messages: list[Message], turn: ModelTurn, sentence: Sentence, language: Language) -> ModelCall:
     said = tuple(RecordedMessage(**message) for message in messages)
-    return ModelCall(prompt="agent", sentence=sentence.index, messages=said, reply=_written(turn, language))
-
-
-def _written(turn: ModelTurn, language: Language) -> str:
-    return f"{THOUGHT[language]}{turn.thought}\n{ACTION[language]}{write_call(turn.call)}"
+    return ModelCall(prompt="agent", sentence=sentence.index, messages=said, reply=write(turn, language))
 
 
 def _compared(
@@ -141,7 +137,7 @@ def _compared(
     before = "response" if sentence.index > 1 else "question"
     context = before if state.task.reference is None else "reference"
     call = ToolCall(name="match", arguments={"sentence": sentence.name, "context": context})
-    messages = [*messages, *exchange(_written(first, language), step.result.observation, language)]
+    messages = [*messages, *exchange(write(first, language), step.result.observation, language)]
     messages[-1]["content"] += "\n" + render("offered", language, tools=offered)
     yield _recorded(messages, ModelTurn(thought=chance.choice(_THEN[language]), call=call), sentence, language)
 

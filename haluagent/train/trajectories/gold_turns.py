@@ -66,10 +66,7 @@ class Move(NamedTuple):
 
 def say(move: Move, language: Language) -> str:
     """Return a turn in the action format."""
-    thought = _THOUGHTS[language][move.why]
-    return (
-        f"{turn_format.THOUGHT[language]}{thought}\n{turn_format.ACTION[language]}{turn_format.write_call(move.call)}"
-    )
+    return turn_format.write(turn_format.ModelTurn(thought=_THOUGHTS[language][move.why], call=move.call), language)
 
 
 def turn(lesson: Lesson, sentence: Sentence, label: Label | None, before: Sequence[str], grammar: str) -> Move:
