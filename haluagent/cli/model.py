@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from haluagent.cli.engine import app as engine_app
 from haluagent.errors import ConfigError
 from haluagent.models.engines import EngineName
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from haluagent.models.adapters import Adapter
 
 app = typer.Typer(help="Manage the weights on this machine, and serve a model.", no_args_is_help=True)
+app.add_typer(engine_app, name="engine")
 
 Name = Annotated[str | None, typer.Argument(help="A name from `model list`, or hf:OWNER/REPO/FILE.gguf.")]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from haluagent.errors import ConfigError
+from haluagent.models.engines import own_build
 
 PROMPT_CACHE_MIB = 1024  # saved prompts of idle slots; the engine's own default is 8 GB
 
@@ -76,6 +77,7 @@ def start(settings: EngineSettings) -> Engine:
     # OpenMP's threads otherwise spin while they wait, and take the cores from everyone else, even from each other:
     # 0.4 tokens a second beside another busy process, against 7. The library reads this when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    own_build.prefer()
     try:
         import xllamacpp
     except ImportError:
