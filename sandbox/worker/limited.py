@@ -204,7 +204,7 @@ def main(target: str, seconds: float, memory: int) -> None:
     """Run the child: load the function, report that it is ready, then answer each line of input with a line."""
     _limit_memory(memory)
     output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    sys.stdout = sys.stderr  # what the function prints must not look like a reply
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the function prints, or a library in C, is no reply
     module, name = target.split(":")
     function = getattr(importlib.import_module(module), name)
     print(READY, file=output, flush=True)

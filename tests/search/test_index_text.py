@@ -84,3 +84,10 @@ def test_time_grows_with_length_only() -> None:
     """Long runs of one kind, as in data that is no prose."""
     assert len(terms("x" * 1_000_000)) == 1 and len(terms("x1" * 100_000)) == 200_000
     assert len(terms("中" * 100_000)) == 100_000
+
+
+def test_simplified_and_traditional_characters_are_one() -> None:
+    assert terms("臺灣的首都") == terms("台湾的首都") == terms("台灣的首都")
+    assert terms("頭髮與發展") == terms("头发与发展")
+    assert terms("臺北", folded=False) != terms("台北", folded=False)
+    assert query_terms("誰發現了鐳？") == query_terms("谁发现了镭？")

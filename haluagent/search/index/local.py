@@ -14,6 +14,7 @@ from haluagent.search.index.place import default_path
 from haluagent.types import Language, Record
 
 if TYPE_CHECKING:
+    from haluagent.search.index.rank import Found
     from haluagent.search.index.update import FileChange, Summary
 
 
@@ -50,11 +51,18 @@ class LocalIndex:
         return await asyncio.to_thread(self._search, query, count)
 
     def _search(self, query: str, count: int) -> list[SearchResult]:
-        from haluagent.search.index.query import search
+        from haluagent.search.index.rank import MOST_RESULTS, rank
+
+        count = min(count, MOST_RESULTS)
+        return rank(query, [self.find(query, count)], count)
+
+    def find(self, query: str, count: int) -> "Found":
+        """Return the candidates for `count` results, to be ranked together with those of other collections."""
+        from haluagent.search.index.query import find
         from haluagent.search.index.store import reading
 
         with reading(self.path) as connection:
-            return search(connection, query, count)
+            return find(connection, query, count)
 
     def add(
         self,

@@ -2,7 +2,8 @@
 
 `words` holds no text, only which passages contain a term. Its ranking is not used, and this makes it a third as large.
 What it needs to forget a passage is computed again from the passage. Passage numbers are never reused, so that a
-leftover term can point to no other passage.
+leftover term can point to no other passage. `file.parts` counts the parts read of a file that is added in several
+transactions and is not yet complete; it is null for a complete file.
 """
 
 import os
@@ -15,14 +16,18 @@ from pathlib import Path
 
 from haluagent.errors import ConfigError
 from haluagent.search.index.place import exists
+from haluagent.search.index.write import words_of
 
 APPLICATION = 0x48614C75  # "HaLu", in the header of the file
-SCHEMA_VERSION = 1  # raise it whenever the tables or the terms of a text change
+SCHEMA_VERSION = 2  # raise it whenever the tables or the terms of a text change, and extend `_renew`
+OLDEST_VERSION = 1  # that `_renew` brings up to date
+FOLDED = 2  # from this version on, Traditional characters are indexed as Simplified ones
 PATIENCE = 600.0  # seconds to wait for another process that writes
 
 _SCHEMA = (
     "CREATE TABLE file (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,"
-    " modified INTEGER NOT NULL, sha256 BLOB NOT NULL, field TEXT, passages INTEGER NOT NULL, left_out INTEGER NOT NULL)",
+    " modified INTEGER NOT NULL, sha256 BLOB NOT NULL, field TEXT, passages INTEGER NOT NULL, left_out INTEGER NOT NULL,"
+    " parts INTEGER)",
     "CREATE TABLE document (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL)",
     "CREATE INDEX document_file ON document (file)",
     "CREATE TABLE passage (id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL, start INTEGER NOT NULL,"
@@ -63,6 +68,8 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
         with transaction(connection):
             for statement in _SCHEMA if _is_empty(connection) else ():
                 connection.execute(statement)
+            if _version(connection) < SCHEMA_VERSION:
+                _renew(connection)
         _check(connection, path)
         yield connection
 
@@ -72,6 +79,11 @@ def existing(path: Path) -> Path:
     if not exists(path):
         raise ConfigError(f"there is no index {path}: make one with `haluagent index add PATH`")
     return path
+
+
+def is_folded(connection: sqlite3.Connection) -> bool:
+    """Return whether the index has folded terms; one from before has them once it was opened for writing."""
+    return _version(connection) >= FOLDED
 
 
 def size(path: Path) -> int:
@@ -156,14 +168,31 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,))
 
 
+def _version(connection: sqlite3.Connection) -> int:
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _renew(connection: sqlite3.Connection) -> None:
+    """Bring an index of version 1 up to date, from the passages in it. The caller holds a transaction."""
+    connection.execute("ALTER TABLE file ADD COLUMN parts INTEGER")
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    passages = connection.execute(
+        "SELECT passage.id, document.title, passage.text FROM passage JOIN document ON document.id = passage.document"
+    )
+    for passage, title, text in passages:
+        connection.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (passage, words_of(title, text)))
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     [application] = connection.execute("PRAGMA application_id").fetchone()
-    [version] = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
     if application != APPLICATION:
         raise ConfigError(f"{path} is no index of HaluAgent: name another file with --index, and `index add` makes it")
     if version > SCHEMA_VERSION:
         raise ConfigError(f"the index {path} was made by a newer HaluAgent: upgrade, or name another file with --index")
-    if version < SCHEMA_VERSION:
+    if version < OLDEST_VERSION:
         raise ConfigError(f"the index {path} was made by an older HaluAgent: delete it and add the documents again")
 
 

@@ -2,8 +2,10 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from haluagent.search.index.stemmer import stem
+from haluagent.text.chinese import simplified
 
 # Scripts written without spaces between words: Han and kana; and Hangul, which then needs no stemmer.
 _CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
@@ -29,36 +31,44 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
-def terms(text: str) -> list[str]:
+def terms(text: str, folded: bool = True) -> list[str]:
     """Return the terms of a text, in order; none contains white space or punctuation.
 
     A run of n Chinese characters gives its n - 1 pairs and its last character, so that every character begins one term.
     Next to a number or a foreign word, with or without a space between, the character and that word also give a term
-    (8月, 维生素C). Compatibility forms, case, accents, apostrophes and thousands separators make no difference.
+    (8月, 维生素C). Compatibility forms, case, accents, apostrophes and thousands separators make no difference; nor, where
+    `folded`, does it whether a Chinese character is Simplified or Traditional.
     """
-    found: list[str] = []
-    text = _normal(text)
+    return [term for term, _ in _terms(text, folded)]
+
+
+def written_terms(query: str) -> dict[str, str]:
+    """Return the terms of a query, each with the word that it stands for: an index of others has its own stems."""
+    return dict(reversed(list(_terms(query, True))))
+
+
+def _terms(text: str, folded: bool) -> Iterator[tuple[str, str]]:
+    text = _normal(text, folded)
     before, end = "", 0
     for match in _RUN.finditer(text):
         run = match[0]
         joined = before and text[end : match.start()] in ("", " ")
         if run[0] >= _FIRST_CJK:
+            pairs = [*map("".join, zip(run, run[1:], strict=False)), run[-1]]
             if joined and before[-1] < _FIRST_CJK:
-                found.append(before + run[0])
-            found += map("".join, zip(run, run[1:], strict=False))
-            found.append(run[-1])
+                pairs.insert(0, before + run[0])
+            yield from zip(pairs, pairs, strict=True)
         else:
             run = run[:LONGEST]
             if joined and before[-1] >= _FIRST_CJK:
-                found.append(before[-1] + run)
-            found.append(stem(run))
+                yield before[-1] + run, before[-1] + run
+            yield stem(run), run
         before, end = run, match.end()
-    return found
 
 
-def query_terms(query: str) -> list[str]:
+def query_terms(query: str, folded: bool = True) -> list[str]:
     """Return the terms to look for, each once. A single Chinese character is one only if there is nothing else."""
-    found = list(dict.fromkeys(terms(query)))
+    found = list(dict.fromkeys(terms(query, folded)))
     return [term for term in found if not is_character(term)] or found
 
 
@@ -75,8 +85,9 @@ def strength(term: str) -> int:
     return 2 if _FUNCTION_CHARACTERS.isdisjoint(term) else 1
 
 
-def _normal(text: str) -> str:
+def _normal(text: str, folded: bool) -> str:
     text = unicodedata.normalize("NFKC", _BROKEN_LINE.sub("", text)).casefold()
     if _ACCENTED.search(text):
         text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
-    return _THOUSANDS.sub("", _APOSTROPHE.sub("", text))
+    text = _THOUSANDS.sub("", _APOSTROPHE.sub("", text))
+    return simplified(text) if folded else text

@@ -59,7 +59,7 @@ def _put_document(connection: sqlite3.Connection, file: int, url: str, document:
         passage = _insert(
             connection, "INSERT INTO passage (document, start, text) VALUES (?, ?, ?)", number, start, text
         )
-        words = _words(document.title, text)
+        words = words_of(document.title, text)
         connection.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (passage, words))
     return len(spans)
 
@@ -75,7 +75,7 @@ def drop(connection: sqlite3.Connection, url: str) -> bool:
         row,
     )
     for passage, title, text in passages:  # without content, FTS5 must be told what to forget
-        forgotten = (passage, _words(title, text))
+        forgotten = (passage, words_of(title, text))
         connection.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", forgotten)
     connection.execute("DELETE FROM passage WHERE document IN (SELECT id FROM document WHERE file = ?)", row)
     connection.execute("DELETE FROM document WHERE file = ?", row)
@@ -103,6 +103,6 @@ def _insert(connection: sqlite3.Connection, statement: str, *values: object) -> 
     return number
 
 
-def _words(title: str, text: str) -> str:
+def words_of(title: str, text: str) -> str:
     """Return the terms of a passage, each once."""
     return " ".join(dict.fromkeys(terms(title) + terms(text)))
