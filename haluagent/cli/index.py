@@ -11,6 +11,9 @@ import typer
 from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from haluagent.protocols import SearchResult
     from haluagent.search.index.local import LocalIndex
     from haluagent.search.index.update import FileChange, Summary
 
@@ -45,8 +48,8 @@ def add(
 ) -> None:
     """Add text, Markdown, HTML, PDF and JSONL files. Unchanged files are skipped, and deleted ones are removed."""
     target = _index(index)
-    summary = target.add(paths, field=field, report=_show_change)
-    _show_summary(summary, target.path)
+    summary = target.add(paths, field=field, report=show_change)
+    show_summary(summary, target.path)
     if not (summary.added or summary.replaced or summary.unchanged or summary.removed):
         from haluagent.search.documents.reading import KINDS
 
@@ -56,7 +59,7 @@ def add(
 @app.command()
 def remove(paths: Paths, index: IndexFile = None) -> None:
     """Remove files and folders from the index. The files themselves stay."""
-    _index(index).remove(paths, report=_show_change)
+    _index(index).remove(paths, report=show_change)
 
 
 @app.command()
@@ -69,21 +72,7 @@ def search(
     """Show the passages that match a query best."""
     import asyncio
 
-    from haluagent.cli.terminal import Screen, closed_pipe_ignored
-    from haluagent.report.lines import Line
-
-    results = asyncio.run(_index(index).search(query, count))
-    with closed_pipe_ignored():
-        if as_json:
-            _print_json([result.model_dump() for result in results])
-            return
-        screen = Screen()
-        for number, result in enumerate(results, start=1):
-            screen.show(Line(("bold", f"{number}. {result.title}")))
-            screen.show(Line(("dim", result.url), indent=3))
-            screen.show(Line(("", result.snippet), indent=3))
-        if not results:
-            screen.show(Line(("", "nothing found")))
+    show_results(asyncio.run(_index(index).search(query, count)), as_json)
 
 
 @app.command()
@@ -91,7 +80,7 @@ def stats(index: IndexFile = None, as_json: AsJson = False) -> None:
     """Show how much is in the index, and where it is."""
     found = _index(index).stats()
     if as_json:
-        _print_json(found.model_dump(mode="json"))
+        print_json(found.model_dump(mode="json"))
         return
     for name, value in found.model_dump().items():
         typer.echo(f"{name.replace('_', ' ') + ':':10} {value if name == 'path' else f'{value:,}'}")
@@ -103,7 +92,26 @@ def _index(path: Path | None) -> "LocalIndex":
     return LocalIndex(path)
 
 
-def _show_change(change: "FileChange") -> None:
+def show_results(results: "Sequence[SearchResult]", as_json: bool) -> None:
+    """Print what a search found."""
+    from haluagent.cli.terminal import Screen, closed_pipe_ignored
+    from haluagent.report.lines import Line
+
+    with closed_pipe_ignored():
+        if as_json:
+            print_json([result.model_dump() for result in results])
+            return
+        screen = Screen()
+        for number, result in enumerate(results, start=1):
+            screen.show(Line(("bold", f"{number}. {result.title}")))
+            screen.show(Line(("dim", result.url), indent=3))
+            screen.show(Line(("", result.snippet), indent=3))
+        if not results:
+            screen.show(Line(("", "nothing found")))
+
+
+def show_change(change: "FileChange") -> None:
+    """Print what became of a file."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
 
@@ -114,7 +122,8 @@ def _show_change(change: "FileChange") -> None:
         Screen().show(Line(("", f"{change.kind} {change.path}{passages}")))
 
 
-def _show_summary(summary: "Summary", path: Path) -> None:
+def show_summary(summary: "Summary", path: Path) -> None:
+    """Print the numbers of an index that was added to."""
     from haluagent.cli.terminal import Screen
     from haluagent.report.lines import Line
 
@@ -123,5 +132,6 @@ def _show_summary(summary: "Summary", path: Path) -> None:
     Screen().show(Line(("bold", f"{path}: "), ("", ", ".join(parts) or "nothing to add")))
 
 
-def _print_json(value: object) -> None:
+def print_json(value: object) -> None:
+    """Print a value as JSON, whatever the terminal's encoding."""
     sys.stdout.buffer.write(json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n")

@@ -16,6 +16,7 @@ from haluagent.cli.check import check
 from haluagent.cli.claims import app as claims_app
 from haluagent.cli.detect import detect
 from haluagent.cli.index import app as index_app
+from haluagent.cli.knowledge import app as knowledge_app
 from haluagent.cli.mcp import mcp
 from haluagent.cli.model import app as model_app
 from haluagent.cli.reliability import app as reliability_app
@@ -52,6 +53,7 @@ app.add_typer(reliability_app, name="reliability")
 app.add_typer(tools_app, name="tools")
 app.add_typer(model_app, name="model")
 app.add_typer(index_app, name="index")
+app.add_typer(knowledge_app, name="knowledge")
 app.add_typer(sandbox_app, name="sandbox")
 app.add_typer(bench_app, name="bench")
 app.add_typer(trajectories_app, name="trajectories")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from haluagent.errors import ConfigError
 from haluagent.protocols import SearchProvider
 from haluagent.search.index.local import LocalIndex
-from haluagent.search.index.place import default_path, exists
+from haluagent.search.index.place import default_path, exists, packs_path
 from haluagent.settings import VARIABLES, SearchSettings, cache_dir, config_path, read_search_settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def resolve(
     """Return the provider to search with, or None if there is none.
 
     `auto` is the one named by HALUAGENT_SEARCH or the config file; else the one whose address or keys are set; else the
-    local index, if there is one. So nothing leaves the machine that the user did not configure. `index` is the file of
+    local index with its packs, if there is one. So nothing leaves the machine that the user did not configure. `index` is the file of
     the local index; `fetch_pages` reads the pages that are found; `max_queries` is the budget of online queries. Raise
     `ConfigError` if a name is unknown or a setting is missing.
     """
@@ -52,10 +52,16 @@ def _configured(settings: SearchSettings) -> str:
 
 def _local(path: Path | None, required: bool) -> SearchProvider | None:
     path = path or default_path()
+    if packs_path(path).is_file():
+        from haluagent.search.knowledge.library import Library
+
+        return Library(path)
     if exists(path):
         return LocalIndex(path)
     if required:
-        raise ConfigError(f"there is no index {path}: make one with `haluagent index add PATH`")
+        raise ConfigError(
+            f"there is no index {path}: make one with `haluagent index add PATH` or `haluagent knowledge add FILE`"
+        )
     return None
 
 

@@ -23,17 +23,17 @@ def folder() -> Path:
 
 
 @contextmanager
-def exclusive(target: Path) -> Iterator[None]:
+def exclusive(target: Path, advice: str = "set HALUAGENT_CACHE") -> Iterator[None]:
     """Hold the lock for writing `target`, after waiting for any other process that holds it.
 
     The lock file stays: removing it would let two processes lock two files of the same name. A lock ends with its
-    process, however that ends. Raise `ConfigError` if the folder cannot be written.
+    process, however that ends. Raise `ConfigError`, with the `advice`, if the folder cannot be written.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         lock = target.with_name(f".{target.name}.lock").open("w")
     except OSError as error:
-        raise ConfigError(f"{target.parent} cannot be written ({error.strerror}): set HALUAGENT_CACHE") from error
+        raise ConfigError(f"{target.parent} cannot be written ({error.strerror}): {advice}") from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -12,7 +12,13 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def download(
-    name: str, url: str, target: Path, size: int, sha256: str, progress: Progress, headers: Mapping[str, str] | None = None
+    name: str,
+    url: str,
+    target: Path,
+    size: int,
+    sha256: str,
+    progress: Progress,
+    headers: Mapping[str, str] | None = None,
 ) -> None:
     """Download a file of `size` bytes (0: not known) to `target`; the caller holds the lock on it.
 
@@ -40,6 +46,8 @@ def _fetch(name: str, url: str, headers: Mapping[str, str], unfinished: Path, si
     import httpx
 
     trouble: Exception | None = None
+    # Bytes as they are: what a server packed on the way would not continue what is there.
+    headers = {"Accept-Encoding": "identity", **headers}
     with httpx.Client(headers=headers, follow_redirects=True, timeout=60.0) as http, unfinished.open("ab") as file:
         for _ in range(ATTEMPTS):
             if file.tell() == size > 0:

@@ -6,19 +6,29 @@ from pathlib import Path
 from typing import Literal
 
 from haluagent.search.documents.document import MEGABYTE, Document, LeftOut, clean, one_line
+from haluagent.search.documents.dumps import read_cirrus, read_wiki
 from haluagent.search.documents.encoding import Unreadable, decode
 from haluagent.search.documents.rows import read_rows
 
-Kind = Literal["text", "markdown", "html", "pdf", "rows"]
+Kind = Literal["text", "markdown", "html", "pdf", "rows", "zim", "cirrus", "wiki"]
 
 KINDS: dict[str, Kind] = {
     ".txt": "text", ".text": "text", ".rst": "text", ".md": "markdown", ".markdown": "markdown",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".jsonl": "rows", ".ndjson": "rows",
+    ".zim": "zim", ".json.gz": "cirrus", ".json.bz2": "cirrus", ".xml.bz2": "wiki",
 }  # fmt: skip
+ENCYCLOPAEDIAS = frozenset[Kind](("zim", "cirrus", "wiki"))  # read in steps: they take minutes to hours
 # The largest file of each kind, in megabytes; rows are read one by one. HTML takes 100 times its size in memory.
-LARGEST: dict[Kind, int] = {"text": 64, "markdown": 64, "html": 8, "pdf": 256}
+LARGEST: dict[Kind, int] = {"text": 64, "markdown": 64, "html": 8, "pdf": 256, "zim": 64}
+_SMALLER: dict[Kind, str] = {"zim": "attach it with `haluagent knowledge add`"}
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
+
+
+def kind_of(path: Path) -> Kind | None:
+    """Return the kind of a file by the end of its name; None for an unknown one."""
+    name = path.name.lower()
+    return KINDS.get(path.suffix.lower()) or next((KINDS[end] for end in KINDS if name.endswith(end)), None)
 
 
 def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
@@ -28,13 +38,21 @@ def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
     characters are spaces. Raise `OSError`, `ConfigError` if the extra for this kind of file is not installed, or
     `Unreadable` if the file as a whole has no readable text.
     """
-    kind = KINDS.get(path.suffix.lower(), "text")
+    kind = kind_of(path) or "text"
     size = path.stat().st_size / MEGABYTE
     if size > LARGEST.get(kind, size):
-        raise Unreadable(f"it has {size:.0f} MB, and at most {LARGEST[kind]} are read: split it")
+        raise Unreadable(
+            f"it has {size:.0f} MB, and at most {LARGEST[kind]} are read: {_SMALLER.get(kind, 'split it')}"
+        )
     if kind == "rows":
         with path.open("rb") as file:
             yield from read_rows(file, path.name, field)
+    elif kind == "cirrus":
+        yield from read_cirrus(path)
+    elif kind == "wiki":
+        yield from read_wiki(path)
+    elif kind == "zim":
+        yield from _zim(path)
     elif kind == "pdf":
         from haluagent.search.documents.pdf import read_pdf  # an extra
 
@@ -50,6 +68,21 @@ def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
         text = clean(decode(path.read_bytes()))
         heading = _HEADING.search(text) if kind == "markdown" else None
         yield _whole(path, heading[1] if heading else "", text)
+
+
+def _zim(path: Path) -> Iterator[Document]:
+    from haluagent.search.knowledge.zim import BrokenZim, ZimPack  # an extra
+
+    found = False
+    try:
+        for place, title, text in ZimPack(path).articles():
+            if text.strip():
+                found = True
+                yield Document(one_line(title) or one_line(place), text, f"{path.as_uri()}#{place}")
+    except BrokenZim as error:
+        raise Unreadable(error.problem) from error
+    if not found:
+        raise Unreadable("it has no articles")
 
 
 def _whole(path: Path, title: str, text: str, otherwise: str = "it is empty") -> Document:

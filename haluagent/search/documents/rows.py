@@ -18,7 +18,7 @@ def read_rows(file: BinaryIO, name: str, field: str | None) -> Iterator[Document
     `title` and `url` are used, and its `id` if it has no title. Raise `Unreadable` if no row is a document.
     """
     found, problem = False, "it is empty"
-    for number, line in enumerate(_lines(file), start=1):
+    for number, line in enumerate(lines(file), start=1):
         if not line.strip():
             continue
         try:
@@ -31,7 +31,7 @@ def read_rows(file: BinaryIO, name: str, field: str | None) -> Iterator[Document
         raise Unreadable(problem)
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def lines(file: BinaryIO) -> Iterator[bytes]:
     """Yield lines, cut a little above LARGEST_ROW.
 
     Only line feeds end a line: Unicode's other line ends may occur in JSON.
@@ -44,13 +44,18 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _document(line: bytes, field: str | None, name: str) -> Document:
+def load(line: bytes) -> Any:
+    """Return the JSON value of a line. Raise `Unreadable` if it is too long or no JSON."""
     if len(line) > LARGEST_ROW * MEGABYTE:
         raise Unreadable(f"it has more than {LARGEST_ROW} MB")
     try:
-        row = json.loads(decode(line))
+        return json.loads(decode(line))
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"it is no JSON: {error}") from error
+
+
+def _document(line: bytes, field: str | None, name: str) -> Document:
+    row = load(line)
     if isinstance(row, str):
         row = {"text": row}
     elif not isinstance(row, dict):

@@ -32,6 +32,15 @@ class Stats(Record):
     bytes: int
 
 
+class Copied(Record):
+    """An encyclopaedia in an index. `size` is its file's, in bytes; it is not `complete` until it was added to its end."""
+
+    path: Path
+    size: int
+    passages: int
+    complete: bool
+
+
 class LocalIndex:
     """A `SearchProvider` over an index file; the other methods change it. Any number of processes may do both at once.
 
@@ -96,6 +105,19 @@ class LocalIndex:
 
         with writing(existing(self.path)) as connection:
             return remove(connection, _absolute(paths), report)
+
+    def encyclopaedias(self) -> list[Copied]:
+        """Return the encyclopaedias that were copied into the index."""
+        from haluagent.search.documents.reading import ENCYCLOPAEDIAS, kind_of
+        from haluagent.search.index.store import is_folded, reading
+        from haluagent.search.index.write import path_of
+
+        with reading(self.path) as connection:
+            if not is_folded(connection):  # from before there were any
+                return []
+            rows = connection.execute("SELECT url, size, passages, parts IS NULL FROM file ORDER BY url").fetchall()
+        files = [Copied(path=path_of(row[0]), size=row[1], passages=row[2], complete=row[3]) for row in rows]
+        return [file for file in files if kind_of(file.path) in ENCYCLOPAEDIAS]
 
     def stats(self) -> Stats:
         """Return the size and the contents of the index in numbers."""

@@ -15,6 +15,11 @@ def default_path() -> Path:
     return Path(user_data_dir("haluagent"), "index.db")
 
 
+def packs_path(path: Path) -> Path:
+    """Return the file that remembers the packs attached to an index, whether or not it exists."""
+    return path.with_name(f"{path.name}.packs.json")
+
+
 def exists(path: Path) -> bool:
     """Return whether the file exists and is not empty: an index that was only begun is empty."""
     return path.is_file() and path.stat().st_size > 0

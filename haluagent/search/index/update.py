@@ -1,7 +1,8 @@
 """Adding files to a local index and removing them, so that it always holds each file in one whole state.
 
 A file is added or replaced in one transaction, small ones together, and reported after the commit. So nothing reported
-is lost when the process is killed, and adding the same paths again resumes where it stopped.
+is lost when the process is killed, and adding the same paths again resumes where it stopped. An encyclopaedia is added in
+steps, each in one transaction (`steps`).
 """
 
 import hashlib
@@ -18,9 +19,10 @@ from typing import Literal, NamedTuple
 
 from haluagent.errors import ConfigError
 from haluagent.search.documents.encoding import Unreadable
-from haluagent.search.documents.reading import KINDS, read
+from haluagent.search.documents.reading import ENCYCLOPAEDIAS, kind_of, read
+from haluagent.search.index.steps import put_in_steps
 from haluagent.search.index.store import transaction
-from haluagent.search.index.write import File, drop, path_of, put, urls
+from haluagent.search.index.write import File, WriteOutcome, drop, path_of, put, urls
 
 BATCH_FILES = 200
 BATCH_BYTES = 1_000_000
@@ -30,11 +32,11 @@ SETTLED = 2.0  # seconds; a file written more recently than that can change agai
 class FileChange(NamedTuple):
     """The outcome for a file.
 
-    `number` counts the passages added, or the parts (rows, pages) left out; `problem` says why a part was left out or
-    the whole file failed.
+    `number` counts the passages added, so far where the file is still being added (`adding`), or the parts (rows, pages)
+    left out; `problem` says why a part was left out or the whole file failed.
     """
 
-    kind: Literal["added", "replaced", "removed", "failed", "left_out"]
+    kind: Literal["adding", "added", "replaced", "removed", "failed", "left_out"]
     path: Path
     number: int = 0
     problem: str = ""
@@ -126,7 +128,7 @@ class Adder:
             folders[:] = shown
             for name in sorted(names):
                 path = Path(folder, name)
-                readable = path.suffix.lower() in KINDS and path.is_file()
+                readable = kind_of(path) is not None and path.is_file()
                 if name.startswith(".") or not readable or not Path(os.path.realpath(path)).is_relative_to(real_root):
                     self.summary.skipped += 1
                 else:
@@ -152,22 +154,41 @@ class Adder:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("it is no regular file")
-        field = self._field if KINDS.get(path.suffix.lower()) == "rows" else None
+        kind = kind_of(path)
+        field = self._field if kind == "rows" else None
         settled = time.time() - status.st_mtime > SETTLED
         size, modified = status.st_size, status.st_mtime_ns if settled else 0
-        query = "SELECT size, modified, sha256, left_out FROM file WHERE url = ? AND field IS ?"
+        query = "SELECT size, modified, sha256, left_out, parts FROM file WHERE url = ? AND field IS ?"
         known = self._connection.execute(query, (url, field)).fetchone()
-        if known and known[:2] == (size, modified) and settled:
+        complete = known and known[4] is None
+        if complete and known[:2] == (size, modified) and settled:
             return self._keep(path, known[3])
         with path.open("rb") as opened:
             sha256 = hashlib.file_digest(opened, "sha256").digest()
-        if known and known[2] == sha256:
+        if complete and known[2] == sha256:
             self._jobs.append(partial(self._touch, url, modified))
             return self._keep(path, known[3])
         parts = read(path, field)
         first = next(parts)
-        self._jobs.append(partial(self._put, File(path, url, size, modified, sha256, field, chain([first], parts))))
+        file = File(path, url, size, modified, sha256, field, chain([first], parts))
+        if kind in ENCYCLOPAEDIAS:
+            return self._add_in_steps(file, replaced=bool(complete))
+        self._jobs.append(partial(self._put, file))
         self._bytes += size
+
+    def _add_in_steps(self, file: File, replaced: bool) -> None:
+        self._commit()
+        try:
+            outcome = put_in_steps(
+                self._connection, file, lambda passages: self._report(FileChange("adding", file.path, passages))
+            )
+        except Unreadable as error:  # what was read before stays
+            return self._fail(file.path, error)
+        for change in [
+            *_told(file.path, outcome),
+            FileChange("replaced" if replaced else "added", file.path, outcome.passages),
+        ]:
+            self._tell(change)
 
     def _keep(self, path: Path, left_out: int) -> None:
         self.summary.unchanged += 1
@@ -181,10 +202,7 @@ class Adder:
         except (Unreadable, OSError) as error:  # raised in the middle of the file
             drop(self._connection, file.url)
             return [*removed, _failure(file.path, error)]
-        told = [FileChange("left_out", file.path, 1, f"{part.part}: {part.problem}") for part in outcome.shown]
-        if rest := outcome.left_out - len(told):
-            told.append(FileChange("left_out", file.path, rest, f"and {rest} more parts"))
-        return [*told, FileChange("replaced" if removed else "added", file.path, outcome.passages)]
+        return [*_told(file.path, outcome), FileChange("replaced" if removed else "added", file.path, outcome.passages)]
 
     def _drop(self, url: str) -> list[FileChange]:
         return [FileChange("removed", path_of(url))] if drop(self._connection, url) else []
@@ -210,6 +228,14 @@ class Adder:
         if change.kind in ("added", "replaced"):
             self.summary.passages += change.number
         self._report(change)
+
+
+def _told(path: Path, outcome: WriteOutcome) -> list[FileChange]:
+    """Return what to report of the parts left out of a file."""
+    told = [FileChange("left_out", path, 1, f"{part.part}: {part.problem}") for part in outcome.shown]
+    if rest := outcome.left_out - len(told):
+        told.append(FileChange("left_out", path, rest, f"and {rest} more parts"))
+    return told
 
 
 def _failure(path: Path, error: Exception) -> FileChange:

@@ -38,19 +38,26 @@ def put(connection: sqlite3.Connection, file: File) -> WriteOutcome:
     """Add a file that is not in the index. Raise `Unreadable` or `OSError`, possibly after adding a part of it."""
     passages, left_out = 0, 0
     shown: list[LeftOut] = []
-    statement = "INSERT INTO file (url, size, modified, sha256, field, passages, left_out) VALUES (?, ?, ?, ?, ?, 0, 0)"
-    number = _insert(connection, statement, file.url, file.size, file.modified, file.sha256, file.field)
+    number = begin(connection, file)
     for part in file.parts:
         if isinstance(part, LeftOut):
             left_out += 1
             shown += [part] if left_out <= SHOWN else []
         else:
-            passages += _put_document(connection, number, file.url, part)
+            passages += put_document(connection, number, file.url, part)
     connection.execute("UPDATE file SET passages = ?, left_out = ? WHERE id = ?", (passages, left_out, number))
     return WriteOutcome(passages, left_out, shown)
 
 
-def _put_document(connection: sqlite3.Connection, file: int, url: str, document: Document) -> int:
+def begin(connection: sqlite3.Connection, file: File) -> int:
+    """Add a file without its contents, in the place of another version, and return its number."""
+    drop(connection, file.url)
+    statement = "INSERT INTO file (url, size, modified, sha256, field, passages, left_out) VALUES (?, ?, ?, ?, ?, 0, 0)"
+    return _insert(connection, statement, file.url, file.size, file.modified, file.sha256, file.field)
+
+
+def put_document(connection: sqlite3.Connection, file: int, url: str, document: Document) -> int:
+    """Add a document of a file, and return the number of its passages."""
     own = document.url or (url if document.line is None else f"{url}#L{document.line}")
     number = _insert(connection, "INSERT INTO document (file, url, title) VALUES (?, ?, ?)", file, own, document.title)
     spans = split(document.text)
