@@ -9,13 +9,13 @@ from haluagent.judging.found import (
     read_passage,
     share,
     speaks_against,
+    subject_words,
     supports,
     text_of,
     worth_reading,
 )
 from haluagent.protocols import SearchResult, ToolContext
 from haluagent.text.messages import message
-from haluagent.text.words import words
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.types import Label, Sentence, ToolResult
@@ -83,7 +83,7 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
     assert context.search is not None
     results = await context.search.search(query, RESULTS, context.language)
     asked = asked_words(context.question)
-    if asked and all(share(asked, words(f"{one.title} {text_of(one)}")) < ABOUT_QUESTION for one in results):
+    if asked and all(share(asked, subject_words(f"{one.title} {text_of(one)}")) < ABOUT_QUESTION for one in results):
         more = await context.search.search(context.question[:200], RESULTS, context.language)
         known = {(one.url, one.offset) for one in results}
         results = results + [one for one in more if (one.url, one.offset) not in known]

@@ -11,6 +11,7 @@ from haluagent.judging.passages import best_windows, missing_numbers, quoted
 from haluagent.judging.probabilities import agreed
 from haluagent.models.calibration import calibration_of
 from haluagent.protocols import SearchResult, ToolContext
+from haluagent.text.chinese import simplified
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
@@ -51,9 +52,14 @@ def text_of(result: SearchResult) -> str:
     return result.text if result.text is not None else result.snippet
 
 
+def subject_words(text: str) -> frozenset[str]:
+    """Return the words that say what a text is about; in which Chinese characters it is written makes no difference."""
+    return words(simplified(text))
+
+
 def asked_words(question: str) -> frozenset[str]:
     """Return the words that say what a question is about, without those that only ask."""
-    return words(_ASKING.sub(" ", question))
+    return subject_words(_ASKING.sub(" ", simplified(question)))
 
 
 def share(wanted: frozenset[str], found: frozenset[str]) -> float:
@@ -64,10 +70,10 @@ def share(wanted: frozenset[str], found: frozenset[str]) -> float:
 def worth_reading(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> list[SearchResult]:
     """Return the results that share enough words with the sentence or the question to say anything of it, best
     first."""
-    asked, said = asked_words(context.question), words(sentence.claim)
+    asked, said = asked_words(context.question), subject_words(sentence.claim)
     near = []
     for result in results:
-        found = words(f"{result.title} {text_of(result)}")
+        found = subject_words(f"{result.title} {text_of(result)}")
         if not text_of(result).strip():
             continue
         if share(said, found) >= RELATED or share(asked, found) >= ABOUT_QUESTION:
@@ -118,10 +124,10 @@ def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdi
     words of the sentence or, where that answers the question, half of the question's and another answer."""
     if found.silent or found.supported > CONTRADICTED:
         return False
-    has, answers = words(found.source.text), _answers(context, sentence)
+    has, answers = subject_words(found.source.text), _answers(context, sentence)
     if answers:
         differs = found.agrees is not None and found.agrees <= DISAGREES
         about = differs and share(asked_words(context.question), has) >= ABOUT_QUESTION
     else:
-        about = share(words(sentence.claim), has) >= ABOUT_CLAIM
+        about = share(subject_words(sentence.claim), has) >= ABOUT_CLAIM
     return about and found.against > 0.5

@@ -112,7 +112,7 @@ GROUPS = {
     ),
     "slow": Group(
         1.0,
-        ("haluagent/server/", "haluagent/bench/peers/"),
+        ("haluagent/server/", "haluagent/bench/peers/", "haluagent/search/knowledge/"),
         lambda: True,
         "",
     ),

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from encyclopaedia import Article, articles, questions, write_zim
 
 from haluagent.cli import main as cli
 from haluagent.errors import ConfigError, SearchError
-from haluagent.protocols import SearchProvider
+from haluagent.judging.found import worth_reading
+from haluagent.protocols import SearchProvider, ToolContext
 from haluagent.search import resolve
 from haluagent.search.index.local import LocalIndex
 from haluagent.search.index.place import packs_path
@@ -157,3 +159,11 @@ def test_without_the_extra_one_line_names_it(chinese: Path, monkeypatch: pytest.
     monkeypatch.setattr(zim, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r'pip install "haluagent\[knowledge\]"'):
         titles(ZimPack(chinese), "台北")
+
+
+def test_web_search_reads_a_passage_in_the_other_characters(
+    chinese: Path, make_context: Callable[..., ToolContext]
+) -> None:
+    context = make_context("台北位于哪里？", "台北位于台湾北部。", language="zh")
+    results = asyncio.run(ZimPack(chinese).search("台北位于哪里？"))
+    assert worth_reading(context, context.sentences[0], results)[0].title == "臺北"

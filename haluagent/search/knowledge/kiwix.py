@@ -51,9 +51,19 @@ def find(name: str) -> str:
     """Return the address of the newest file of that name in Kiwix's catalogue. Raise `ConfigError` if there is not one."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{name!r} is no name in the library of Kiwix, such as wikipedia_zh_all_nopic")
+    files = _listed(_FLAVOUR.sub("", name)) or _listed(name)  # a catalogue may count the flavour to the name
+    fitting = {key: url for key, url in files.items() if key == name or _FLAVOUR.sub("", key) == name}
+    if len(fitting) == 1 or name in fitting:
+        return fitting.get(name) or next(iter(fitting.values()))
+    have = ", ".join(sorted(fitting or files)) or "nothing like it"
+    raise ConfigError(f"the library of Kiwix has no single file {name} (it has: {have}): name one, or give an address")
+
+
+def _listed(name: str) -> dict[str, str]:
+    """Return the newest address of each file that the catalogue has under a name."""
     catalogue = os.environ.get(VARIABLE) or CATALOGUE
     try:
-        feed = ElementTree.fromstring(_get(catalogue, name=_FLAVOUR.sub("", name), count="-1"))
+        feed = ElementTree.fromstring(_get(catalogue, name=name, count="-1"))
     except ElementTree.ParseError as error:
         raise ConfigError(
             f"the catalogue {catalogue} cannot be read ({error}): give the file's address instead"
@@ -63,11 +73,7 @@ def find(name: str) -> str:
         url = link.get("href", "").removesuffix(".meta4")
         if found := _DATED.fullmatch(url.rpartition("/")[2]):
             files[found[1]] = max(url, files.get(found[1], ""))
-    fitting = {key: url for key, url in files.items() if key == name or _FLAVOUR.sub("", key) == name}
-    if len(fitting) == 1 or name in fitting:
-        return fitting.get(name) or next(iter(fitting.values()))
-    have = ", ".join(sorted(fitting or files)) or "nothing like it"
-    raise ConfigError(f"the library of Kiwix has no single file {name} (it has: {have}): name one, or give an address")
+    return files
 
 
 def _hash(url: str, given: str | None) -> str:
