@@ -193,12 +193,13 @@ def _is_article(item: Item) -> bool:
 
 
 def _text(item: Item) -> tuple[str, str]:
-    """Return an article's title and text; both empty if the text cannot be read."""
+    """Return an article's title and its text without it; both empty if the text cannot be read."""
     try:
         title, text = read_html(bytes(item.content), "utf-8")
     except Unreadable:
         return "", ""
-    return item.title or title, text
+    title = item.title or title
+    return title, text.removeprefix(title).lstrip()
 
 
 def _passages_of(item: Item) -> list[Hit]:
