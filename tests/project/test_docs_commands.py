@@ -22,7 +22,18 @@ import typer
 from places import ROOT
 
 DOCS = ROOT / "docs"
-GUIDES = ("claims", "faithfulness", "integrations", "mcp", "runs", "reliability", "server", "tutorial", "your-own-7b")
+GUIDES = (
+    "claims",
+    "faithfulness",
+    "integrations",
+    "knowledge",
+    "mcp",
+    "runs",
+    "reliability",
+    "server",
+    "tutorial",
+    "your-own-7b",
+)
 READMES = ("README.md", "README.zh.md")
 MARKS = {"langchain": pytest.mark.integrations, "llamaindex": pytest.mark.integrations, "model": pytest.mark.engine}
 ELSEWHERE = "elsewhere"

@@ -14,7 +14,7 @@ from haluagent.search.index.place import default_path
 from haluagent.types import Language, Record
 
 if TYPE_CHECKING:
-    from haluagent.search.index.rank import Found
+    from haluagent.search.index.rank import Candidates
     from haluagent.search.index.update import FileChange, Summary
 
 
@@ -65,7 +65,7 @@ class LocalIndex:
         count = min(count, MOST_RESULTS)
         return rank(query, [self.find(query, count)], count)
 
-    def find(self, query: str, count: int) -> "Found":
+    def find(self, query: str, count: int) -> "Candidates":
         """Return the candidates for `count` results, to be ranked together with those of other collections."""
         from haluagent.search.index.query import find
         from haluagent.search.index.store import reading

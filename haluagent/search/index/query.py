@@ -8,7 +8,7 @@ import heapq
 import sqlite3
 from collections import Counter
 
-from haluagent.search.index.rank import Found, Hit, candidates, inverse_frequencies, telling
+from haluagent.search.index.rank import Candidates, Hit, candidates, inverse_frequencies, telling
 from haluagent.search.index.store import is_folded
 from haluagent.search.index.terms import is_character, terms
 from haluagent.text.chinese import simplified
@@ -18,7 +18,7 @@ LEAST_TERMS = 4  # terms that are always used, however common
 LAST_CHARACTER = "\U0010ffff"
 
 
-def find(connection: sqlite3.Connection, query: str, count: int) -> Found:
+def find(connection: sqlite3.Connection, query: str, count: int) -> Candidates:
     """Return the candidates for `count` results; none if the index has none of the query's most telling terms.
 
     An index from before Simplified and Traditional characters were folded is looked up by the characters as they are
@@ -29,7 +29,7 @@ def find(connection: sqlite3.Connection, query: str, count: int) -> Found:
     frequencies = _frequencies(connection, wanted)
     numbers = _look_up(connection, frequencies, inverse_frequencies(frequencies, total))
     hits = _load(connection, heapq.nlargest(candidates(count), numbers, key=numbers.__getitem__))
-    return Found(hits, {simplified(term): often for term, often in frequencies.items()}, total)
+    return Candidates(hits, {simplified(term): often for term, often in frequencies.items()}, total)
 
 
 def _frequencies(connection: sqlite3.Connection, wanted: list[str]) -> dict[str, int]:

@@ -35,7 +35,7 @@ class Hit(NamedTuple):
     terms: Counter[str]
 
 
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """The candidates of a collection, its size, and in how much of it each term of the query occurs: in passages, or
     in articles."""
 
@@ -56,7 +56,7 @@ def telling(query: str, folded: bool = True) -> list[str]:
     return [term for term in asked if strength(term) == most]
 
 
-def rank(query: str, found: Sequence[Found], count: int) -> list[SearchResult]:
+def rank(query: str, found: Sequence[Candidates], count: int) -> list[SearchResult]:
     """Return at most `count` passages of all that were found, best first."""
     frequencies: Counter[str] = Counter()
     for one in found:

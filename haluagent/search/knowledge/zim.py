@@ -10,7 +10,7 @@ from typing import Any
 from haluagent.errors import ConfigError, SearchError, ToolError
 from haluagent.protocols import SearchResult
 from haluagent.sandbox.worker.limited import LimitedWorker
-from haluagent.search.index.rank import MOST_RESULTS, Found, Hit, rank
+from haluagent.search.index.rank import MOST_RESULTS, Candidates, Hit, rank
 from haluagent.search.index.terms import terms
 from haluagent.types import Language, Record
 
@@ -55,14 +55,14 @@ class ZimPack:
         count = min(count, MOST_RESULTS)
         return rank(query, [await asyncio.to_thread(self.find, query, count)], count)
 
-    def find(self, query: str, count: int) -> Found:
+    def find(self, query: str, count: int) -> Candidates:
         """Return the candidates for `count` results, to be ranked together with those of other collections."""
         found = self._call("find", query, count, self.path.as_uri())
         hits = [
             Hit(document, start, text, url, title, Counter(terms(text)))
             for document, start, text, url, title in found["hits"]
         ]
-        return Found(hits, found["frequencies"], found["total"])
+        return Candidates(hits, found["frequencies"], found["total"])
 
     def summary(self) -> ZimSummary:
         """Return what the file says of itself."""
