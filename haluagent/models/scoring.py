@@ -7,8 +7,11 @@ from typing import Any
 _NEVER = -1000.0  # its exponential is 0.0
 
 
-def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str]) -> dict[str, float] | None:
-    """Return probabilities over `choices`, summing to 1, from OpenAI's `top_logprobs`; None if no choice is among them.
+def choice_probabilities(
+    top: Sequence[Mapping[str, Any]], choices: Sequence[str], least: float = 0.0
+) -> dict[str, float] | None:
+    """Return probabilities over `choices`, summing to 1, from OpenAI's `top_logprobs`; None if the tokens that tell a choice
+    have no more than `least` of the probability.
 
     A token counts for a choice if, without white space, it begins that choice and no other, in the same case. All
     spellings of a beginning count together: with and without a leading space, whole word or first syllable.
@@ -20,7 +23,7 @@ def choice_probabilities(top: Sequence[Mapping[str, Any]], choices: Sequence[str
         if len(matching) == 1:
             mass[matching[0]] += _probability(entry.get("logprob"))
     total = sum(mass.values())
-    return {choice: value / total for choice, value in mass.items()} if total > 0 else None
+    return {choice: value / total for choice, value in mass.items()} if total > least else None
 
 
 def _probability(logprob: Any) -> float:

@@ -285,6 +285,16 @@ def test_choose_is_constrained_where_that_leaves_the_probabilities_right(server:
     assert server.asked[0]["structured_outputs"] == {"choice": ["YES", "NO"]}
 
 
+def test_what_cannot_be_read_is_not_given_to_the_other_choice(server: Server) -> None:
+    """vLLM shows a token that is part of a character as nothing, and 否 is two tokens here."""
+    lost = chat("")
+    top = [{"token": "", "bytes": [], "logprob": math.log(0.9)}, {"token": "是", "logprob": math.log(0.1)}]
+    lost["choices"][0]["logprobs"] = {"content": [{"top_logprobs": top}]}
+    server.queue = [lost, chat("否")]
+    answer = choose(model(server, dialect="vllm"), "是", "否")
+    assert answer.probabilities == {"是": 0.0, "否": 1.0} and not answer.calibrated
+
+
 def test_without_logprobs_the_written_answer_counts(server: Server) -> None:
     server.queue = [chat("Y"), chat("Yes, it is.")]
     answer = choose(model(server, dialect="llama.cpp"), "YES", "NO")
