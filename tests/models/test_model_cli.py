@@ -128,7 +128,7 @@ def test_the_adapter_is_pulled_in_both_forms(cache: Path) -> None:
 
 
 def test_vllm_of_another_environment(tmp_path: Path) -> None:
-    vllm = program(tmp_path, "my-vllm", "exit 7")
+    vllm = program(tmp_path, "my-vllm", '[ "$2" = --help ] || exit 7')
     assert in_a_shell("serve", "--engine", "vllm", "--model", "m", "--vllm-bin", str(vllm)).returncode == 7
     assert in_a_shell("serve", "--engine", "vllm", "--model", "m", HALUAGENT_VLLM=str(vllm)).returncode == 7
 
@@ -144,6 +144,24 @@ def test_vllm_decides_itself_what_it_runs_on(tmp_path: Path) -> None:
     program(tmp_path / "bin", "vllm", "echo it runs on the CPU")
     result = in_a_shell("serve", "--engine", "vllm", "--model", "m", PATH=f"{tmp_path / 'bin'}:/usr/bin:/bin")
     assert result.returncode == 0 and result.stdout.splitlines()[-1] == "it runs on the CPU"
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (
+            "echo Traceback >&2; echo 'RuntimeError: Failed to infer device type' >&2; exit 1",
+            "RuntimeError: Failed to infer",
+        ),
+        ("exit 3", "it ended with 3 and said nothing"),
+    ],
+)
+def test_a_vllm_that_does_not_run_is_one_line(tmp_path: Path, script: str, why: str) -> None:
+    vllm = program(tmp_path, "vllm", script)
+    result = in_a_shell("serve", "--engine", "vllm", "--model", "m", "--vllm-bin", str(vllm))
+    assert result.returncode == 2 and result.stdout == ""
+    assert f"{vllm} does not run here: {why}" in result.stderr and "CPUs" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_what_an_engine_cannot_do_is_said() -> None:

@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import subprocess
 from dataclasses import replace
 
 from haluagent.errors import ConfigError
@@ -24,7 +25,7 @@ def serve(options: ServeOptions) -> None:
         raise ConfigError("say which model vLLM shall serve: --model ID")
     if any("=" not in adapter for adapter in options.lora):
         raise ConfigError("vLLM takes each adapter with a name: --lora NAME=PATH")
-    command = [find(options.executable), *_arguments(options, options.model)]
+    command = [_working(find(options.executable)), *_arguments(options, options.model)]
     print(shlex.join(command), flush=True)
     os.execve(command[0], command, os.environ | ({"VLLM_API_KEY": options.api_key} if options.api_key else {}))
 
@@ -60,6 +61,22 @@ def _arguments(options: ServeOptions, model: str) -> list[str]:
         if options.max_lora_rank is not None:
             arguments += ["--max-lora-rank", str(options.max_lora_rank)]
     return [*arguments, *options.extra]
+
+
+def _working(executable: str) -> str:
+    """Return the executable, once vLLM has shown that it finds its packages and something to run on; its own traceback has
+    some fifty lines. Raise `ConfigError` with the last of them."""
+    tried = subprocess.run(
+        [executable, "serve", "--help"], capture_output=True, text=True, errors="replace", check=False
+    )
+    if tried.returncode:
+        said = [line.strip() for line in (tried.stdout + tried.stderr).splitlines() if line.strip()]
+        why = said[-1][:300] if said else f"it ended with {tried.returncode} and said nothing"
+        raise ConfigError(
+            f"{executable} does not run here: {why} (there are builds of vLLM for NVIDIA, AMD and Intel GPUs and for CPUs: "
+            "install the one for this machine, see docs/engines.md; or use --engine llama.cpp)"
+        )
+    return executable
 
 
 def find(given: str | None) -> str:
