@@ -1,49 +1,33 @@
 """The package's adapter as a peft directory: the same numbers under the names that peft and vLLM know."""
 
-import hashlib
 import json
 import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import lora
 import pytest
+from lora import F16, F32, Q8
 
 from haluagent.errors import ConfigError
 from haluagent.models import adapters
-from haluagent.models.adapters import Adapter, AdapterCard
+from haluagent.models.adapters import Adapter
 from haluagent.models.gguf import read_tensors
 from haluagent.models.peft import write_peft
 from haluagent.models.weights import catalogue
 
-F16, F32, Q8 = 1, 0, 8
 NUMBERS = bytes(range(24))
 
 
-def text(value: str) -> bytes:
-    return struct.pack("<Q", len(value)) + value.encode()
-
-
 def gguf(tensors: dict[str, tuple[tuple[int, ...], int]], architecture: str = "qwen2", data: bytes = NUMBERS) -> bytes:
-    """A GGUF file with an alignment of 8 and the tensors' numbers one behind the other, each at a multiple of 8."""
-    fields = text("general.architecture") + struct.pack("<I", 8) + text(architecture)
-    fields += text("general.alignment") + struct.pack("<II", 4, 8)
-    fields += text("adapter.lora.alpha") + struct.pack("<If", 6, 32.0)
-    listed, at = b"", 0
-    for name, (shape, kind) in tensors.items():
-        listed += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, at)
-        at += 8
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), 3) + fields + listed
-    return head + b"\0" * (-len(head) % 8) + data
+    return lora.gguf(tensors, data, architecture)
 
 
 def adapter(folder: Path, data: bytes, **changes: Any) -> Adapter:
     file = folder / "mine.gguf"
     file.write_bytes(data)
-    card = AdapterCard(
-        name="mine", version="1", base=catalogue.DEFAULT, file="mine.gguf", sha256=hashlib.sha256(data).hexdigest(),
-        bytes=len(data), rank=2, licence="Apache-2.0", data_sources=(),
-    )  # fmt: skip
+    card = lora.card("mine.gguf", data, catalogue.DEFAULT, 2)
     return Adapter(file, card.model_copy(update=changes))
 
 
