@@ -50,6 +50,12 @@ def peers_installed() -> bool:
         return False
 
 
+def vllm_prepared() -> bool:
+    import vllm_cpu
+
+    return modules("torch", "transformers", "trl", "peft", "gguf", "datasets")() and vllm_cpu.is_prepared()
+
+
 @dataclass(frozen=True)
 class Group:
     """The tests that are marked with the group's name.
@@ -148,6 +154,21 @@ GROUPS = {
         ("haluagent/train/", "haluagent/corpora/"),
         modules("torch", "transformers", "trl", "peft", "gguf", "datasets"),
         'pip install torch==2.13.0 ".[train]"',
+    ),
+    "vllm": Group(
+        6.0,
+        (
+            "haluagent/models/client.py",
+            "haluagent/models/dialect.py",
+            "haluagent/models/discovery.py",
+            "haluagent/models/endpoint.py",
+            "haluagent/models/scoring.py",
+            "haluagent/models/engines/vllm.py",
+            "tests/helpers/vllm_cpu",
+        ),
+        vllm_prepared,
+        'pip install torch==2.13.0 ".[train]" and run `python tests/helpers/vllm_cpu.py`, which takes 2 GB',
+        alone=True,
     ),
 }
 

@@ -23,10 +23,11 @@ SYSTEM = "Check the sentence. Write THOUGHT and ACTION."
 REPLY = "THOUGHT: the height\nACTION: match(sentence=S1)"
 
 
-def config(family: str, vocabulary: int = 300) -> Any:
+def config(family: str, vocabulary: int = 300, **sizes: int) -> Any:
     from transformers import AutoConfig
 
-    return AutoConfig.for_model(family, vocab_size=vocabulary, initializer_range=0.2, **SIZES, **FAMILIES[family])
+    chosen = SIZES | FAMILIES[family] | sizes
+    return AutoConfig.for_model(family, vocab_size=vocabulary, initializer_range=0.2, **chosen)
 
 
 def tokenizer() -> Any:
@@ -46,7 +47,7 @@ def tokenizer() -> Any:
     return made
 
 
-def model(family: str, folder: Path) -> Path:
+def model(family: str, folder: Path, **sizes: int) -> Path:
     """Write a random model of a family to a directory; "packed" is one that brings its code with it (tests/data/own_code)."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -55,7 +56,7 @@ def model(family: str, folder: Path) -> Path:
     if family == "packed":
         _packed(folder)
     else:
-        AutoModelForCausalLM.from_config(config(family)).save_pretrained(folder)
+        AutoModelForCausalLM.from_config(config(family, **sizes)).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
     return folder
 
