@@ -46,6 +46,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=False,
+        auto_reload=False,
     )
     environment.filters["fence"] = fence
     environment.globals["says"] = lambda role: f"{_TURN}{role}"

@@ -1,7 +1,7 @@
 """`haluagent batch`: check a file of items."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,7 +9,11 @@ from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
+if TYPE_CHECKING:
+    from haluagent.models.metrics import ModelMetrics
+
 FAILED = 3
+VERDICTS = {True: "contradicted", False: "supported", None: "unverified"}
 
 
 def batch(
@@ -44,6 +48,10 @@ def batch(
     fetch_pages: options.FetchPages = False,
     max_queries: options.MaxQueries = None,
     tools: options.ToolFiles = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option("--metrics-port", min=0, max=65535, help="Serve Prometheus metrics on this port of 127.0.0.1."),
+    ] = None,
 ) -> None:
     """Check every line of a file. The same command resumes where it stopped.
 
@@ -61,6 +69,7 @@ def batch(
     from haluagent.batch.pool import Bounds
     from haluagent.cli.counting import counting
 
+    metrics = serve_metrics(metrics_port)
     total = sum(1 for _ in batches.lines(source))
     agents, at_once = make_agents(wanted, endpoint, in_flight)
     before = batches.finished(out) if out.is_file() else []
@@ -74,6 +83,8 @@ def batch(
             done += 1
             found += row.hallucination is True
             failed += row.error is not None
+            if metrics:
+                metrics.item("failed" if row.error is not None else VERDICTS[row.hallucination])
             tokens += row.usage.evaluated_tokens + row.usage.generated_tokens
             show(done, total, f"{tokens} tokens, {found} with a hallucination, {failed} failed")
 
@@ -89,3 +100,14 @@ def batch(
     if failed:
         typer.echo(f"{failed} lines failed: see `error` in {out}; --retry-errors checks them again", err=True)
     raise typer.Exit(FAILED if ended or failed else 0)
+
+
+def serve_metrics(port: int | None) -> "ModelMetrics | None":
+    """Serve the metrics of this process on a port of this machine, and say where; None without a port. Raises ConfigError."""
+    if port is None:
+        return None
+    from haluagent.models.metrics import ModelMetrics
+
+    metrics = ModelMetrics()
+    typer.echo(f"metrics at http://127.0.0.1:{metrics.serve(port)}/metrics", err=True)
+    return metrics

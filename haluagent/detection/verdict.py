@@ -18,7 +18,7 @@ from haluagent.errors import FormatError, ToolError
 from haluagent.events import Action, Thought
 from haluagent.prompts import render
 from haluagent.tooling.coverage import left_open
-from haluagent.tooling.provenance import check_provenance
+from haluagent.tooling.provenance import check_provenance, written_freely
 from haluagent.tooling.tool import Tool
 from haluagent.tooling.turn_format import ModelTurn
 from haluagent.types import CheckedPart, MemoryEntry, Segmentation, Sentence, Step, ToolCall, ToolResult, Usage
@@ -98,7 +98,8 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
     context = state.context(model, sentence)
     try:
         item = state.registry[turn.call.name]
-        await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
+        if written_freely(item, turn.call):
+            await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
         result = await state.registry.call(turn.call, context)
         state.read.extend(result.read)
         if result.reason_code and sentence is not None:

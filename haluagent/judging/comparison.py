@@ -59,8 +59,12 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
         return Comparison("supported", QUOTED, span, ((0, len(reference)),))
     about = f"{context.question} {sentence.claim}"
     count = context.model.count_tokens
-    spans, whole = await asyncio.to_thread(best_windows, reference, about, WINDOWS, WINDOW_TOKENS, count)
-    sums = await asyncio.to_thread(_sums, sentence.claim, reference, context.question)
+
+    def read() -> tuple[list[Span], bool, str]:
+        found = best_windows(reference, about, WINDOWS, WINDOW_TOKENS, count)
+        return *found, _sums(sentence.claim, reference, context.question)
+
+    spans, whole, sums = await asyncio.to_thread(read)
     sums += _lines(context.facts)
     wording, windows = wording_of(context), [reference[slice(*span)] + sums for span in spans]
     judged = [await ask(context, sentence, window, wording) for window in windows]

@@ -6,6 +6,7 @@ reads the report. The rule is small and decides nothing: it knows the plainest f
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _READER = r"(?:assistant|AI|LLM|language model|fact[- ]?checker|verifier|evaluator|grader)s?"
 _SETTING = r"(?:instruction|prompt|rule|guideline|context|text|content|reference|evidence|question|response|source)s?"
@@ -38,16 +39,20 @@ _CONVERSATION = re.compile(
 _SPACED = re.compile(r"(?<!\S)\S(?!\S)")
 
 
+@lru_cache(maxsize=64)  # every sentence of a response is compared with the same reference
 def speaks_to_reader(text: str) -> bool:
     """Return whether a text gives orders to the model that reads it, or imitates the marks of a conversation."""
     if _CONVERSATION.search(text) or _ORDER.search(text):
         return True
-    return any(_ORDER.search(_unhidden(line)) for line in text.splitlines())
+    # A line that hides nothing was searched with the rest.
+    return any(_ORDER.search(shown) for line in text.splitlines() if (shown := _unhidden(line)) != line)
 
 
 def _unhidden(line: str) -> str:
     """Return the line without invisible characters, and with words that were s p a c e d out put together."""
-    visible = "".join(character for character in line if unicodedata.category(character) != "Cf")
+    visible = line
+    if not line.isascii():
+        visible = "".join(character for character in line if unicodedata.category(character) != "Cf")
     if len(_SPACED.findall(visible)) * 3 < len(visible.split()) * 2:
         return visible
     return re.sub(r"(?<=\S)\s(?=\S)", "", visible)

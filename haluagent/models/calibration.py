@@ -4,7 +4,7 @@ A model carries its own as the attribute `calibration`. For one without, `EMBEDD
 embedded model without an adapter. `docs/calibration.md` says how to fit them, for this or another model.
 """
 
-from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
+from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -166,26 +166,13 @@ IDENTITY = Calibration.model_validate(
 )
 
 
-@runtime_checkable
-class Calibrated(Protocol):
-    """A model that carries a calibration of its own; None where nothing was fitted to it."""
-
-    calibration: Calibration | None
-
-
-@runtime_checkable
-class FineTuned(Protocol):
-    """A model that was fine-tuned on tools, by their names."""
-
-    fine_tuned_tools: frozenset[str]
-
-
 def calibration_of(model: object) -> Calibration:
-    """Return a model's calibration: its own, or that of the embedded model."""
-    own = model.calibration if isinstance(model, Calibrated) else None
+    """Return a model's calibration: its own (`model.calibration`), or that of the embedded model where it has none."""
+    own: Calibration | None = getattr(model, "calibration", None)
     return own or EMBEDDED
 
 
 def fine_tuned_tools_of(model: object) -> frozenset[str]:
-    """Return the names of the tools that a model was fine-tuned on; empty for a base model."""
-    return model.fine_tuned_tools if isinstance(model, FineTuned) else frozenset()
+    """Return the names of the tools that a model was fine-tuned on (`model.fine_tuned_tools`); empty for a base model."""
+    names: frozenset[str] = getattr(model, "fine_tuned_tools", frozenset())
+    return names

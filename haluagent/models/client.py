@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from haluagent.errors import ConfigError, ModelError
+from haluagent.models import calls
 from haluagent.models.adapters import served_as
 from haluagent.models.calibration import EMBEDDED, IDENTITY, Calibration
 from haluagent.models.dialect import choice_fields, grammar_fields, scoring_fields
@@ -201,17 +202,28 @@ class OpenAIModel:
         """Send a request with a constraint; if the server refuses the constraint, send it without."""
         body = {"model": self.name} | body
         fields = constraint(self.dialect)
-        began = time.monotonic()
         try:
-            answer = await self._endpoint.post("/chat/completions", body | fields)
+            return await self._ask(body | fields)
         except RequestRefused as refusal:
             if not fields:
                 raise
-            answer = await self._endpoint.post("/chat/completions", body)
+            answer = await self._ask(body)
             # It works without, so the constraint was at fault, and later requests need not try it again.
             logger.warning("the server takes no constraint in the dialect of %s: %s", self.dialect, _status(refusal))
             self.dialect = "plain"
-        return self._read(answer, body["messages"], time.monotonic() - began)
+            return answer
+
+    async def _ask(self, body: dict[str, Any]) -> tuple[list[dict[str, Any]], Usage]:
+        """Send one request, and tell who counts how it ended."""
+        began = time.monotonic()
+        try:
+            answer = await self._endpoint.post("/chat/completions", body)
+            choices, usage = self._read(answer, body["messages"], time.monotonic() - began)
+        except ModelError:
+            calls.ended(self.base_url, None, time.monotonic() - began)
+            raise
+        calls.ended(self.base_url, usage, usage.seconds)
+        return choices, usage
 
     def _read(
         self, answer: dict[str, Any], messages: Sequence[Message], seconds: float

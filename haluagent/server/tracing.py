@@ -79,7 +79,10 @@ class Traced:
         self._calls: dict[int | None, Span] = {}
 
     def started(self) -> None:
+        from opentelemetry.context import attach
+
         self._span.add_event("haluagent.started")
+        attach(self._below)  # for the task that does the work: its requests to the model name this span
 
     def event(self, event: Event) -> None:
         match event:

@@ -29,7 +29,7 @@ class Watch(Protocol):
     """Follow one request. It must not raise, and must not hold up the event loop."""
 
     def started(self) -> None:
-        """Note that its turn in the queue came."""
+        """Note that its turn in the queue came. This is called in the task that does the work."""
 
     def event(self, event: Event) -> None:
         """Note what happened in a detection."""

@@ -7,6 +7,7 @@ that it does not know and takes back those that fall inside a quotation, a title
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from sentencex import get_sentence_boundaries
 
@@ -71,6 +72,7 @@ _BEFORE_NUMBER = re.compile(
 _NUMBER_ALONE = re.compile(r"[^\w]*\d{1,3}[.)]")  # an item's number in the middle of a line, "... 2. Paris"
 
 
+@lru_cache(maxsize=64)  # every sentence of a response is compared with the same reference
 def split(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of `text`, counted from 1, in order and without overlap.
 

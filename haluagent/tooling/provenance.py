@@ -4,7 +4,7 @@ something that nobody said (tool usage hallucination in Relign, Xu et al. 2024).
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import Any, get_type_hints
+from typing import Any
 
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.errors import FormatError, ToolError
@@ -12,7 +12,7 @@ from haluagent.prompts import render
 from haluagent.protocols import ToolContext
 from haluagent.text.dates import find_dates
 from haluagent.text.normalize import unspaced
-from haluagent.tooling.tool import Tool, argument_type
+from haluagent.tooling.tool import Tool
 from haluagent.types import ToolCall
 
 _URL = re.compile(r"https?://[^\s<>\"'“”，。；（）]+", re.IGNORECASE)
@@ -29,21 +29,19 @@ def check_provenance(item: Tool, call: ToolCall, context: ToolContext, observati
     """Raise FormatError, with what it is, where an argument has a URL, a date, a number, an identifier or a quoted
     passage that is in neither the question, the response, the reference nor an earlier observation.
 
-    Common constants (12, 60, 100, …) may stand in a formula. What a system tool is told is for the user to read, and
-    is not checked.
+    Common constants (12, 60, 100, …) may stand in a formula.
     """
-    if item.system:
-        return
     texts = [context.question, context.response, context.reference or "", *observations]
     texts += [evidence.text for entry in context.memory for evidence in entry.evidence]
-    for name, value in call.arguments.items():
-        for foreign in _foreign(value, texts) if _is_free(item, name) else ():
+    for name in written_freely(item, call):
+        for foreign in _foreign(call.arguments[name], texts):
             raise FormatError(render("reason", context.language, kind="foreign", detail=foreign))
 
 
-def _is_free(item: Tool, name: str) -> bool:
-    """Return True for an argument that the model writes itself, rather than pointing or choosing."""
-    return argument_type(get_type_hints(item.run).get(name)) in (str, int, float)
+def written_freely(item: Tool, call: ToolCall) -> list[str]:
+    """Return the arguments of a call that the model writes itself, rather than pointing or choosing. What a system tool is
+    told is for the user to read, and is none of them."""
+    return [] if item.system else [name for name in call.arguments if item.types.get(name) in (str, int, float)]
 
 
 def _foreign(value: Any, texts: Sequence[str]) -> Iterator[str]:

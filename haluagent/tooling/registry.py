@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, get_type_hints
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from haluagent.protocols import ToolContext
 from haluagent.text.failures import describe
 from haluagent.text.normalize import writable
 from haluagent.tooling.isolation import Raised, is_ctrl_c, isolated
-from haluagent.tooling.tool import Tool, argument_type, nothing
+from haluagent.tooling.tool import Tool, nothing
 from haluagent.types import Sentence, Span, ToolCall, ToolResult
 
 logger = logging.getLogger(__name__)
@@ -203,8 +203,7 @@ def _checked(name: str, result: ToolResult) -> ToolResult:
 
 def _resolve(item: Tool, name: str, value: Any, context: ToolContext) -> Any:
     """Replace a pointer such as `S3` by its sentence; return everything else as it is."""
-    parameter = item.parameters.get(name)
-    if parameter is None or argument_type(get_type_hints(item.run).get(name)) is not Sentence or value is None:
+    if item.types.get(name) is not Sentence or value is None:
         return value
     digits = str(value).lstrip("Ss")
     try:

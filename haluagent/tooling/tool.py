@@ -4,8 +4,9 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
@@ -91,6 +92,12 @@ class Tool:
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = field(default=model_decides, repr=False)
     adds: Callable[[ToolContext, Sentence], bool] = field(default=no_sentence, repr=False)
     plausible: Callable[[ToolContext, Sentence], bool] = field(default=no_sentence, repr=False)
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        """Return the type of each argument, as `argument_type` gives it."""
+        hints = get_type_hints(self.run)
+        return {name: argument_type(hints.get(name)) for name in self.parameters}
 
     def signature(self) -> str:
         """Return the signature as shown to the model: `calculator(sentence, formula?)`."""

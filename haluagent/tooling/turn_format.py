@@ -11,11 +11,11 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 from haluagent.errors import FormatError
 from haluagent.text.normalize import writable
-from haluagent.tooling.tool import Tool, argument_type
+from haluagent.tooling.tool import Tool
 from haluagent.types import Language, Record, Sentence, Span, ToolCall
 
 THOUGHT = {"en": "THOUGHT: ", "zh": "思考："}
@@ -90,16 +90,14 @@ def _rule_name(item: Tool) -> str:
 
 def _call_rule(item: Tool, complete: bool) -> str:
     parts: list[str] = [_literal(f"{item.name}(")]
-    hints = get_type_hints(item.run)
     for position, (name, parameter) in enumerate(item.parameters.items()):
-        argument = f"{_literal(('' if position == 0 else ', ') + name + '=')} {_value_rule(hints[name])}"
+        argument = f"{_literal(('' if position == 0 else ', ') + name + '=')} {_value_rule(item.types[name])}"
         required = complete or parameter.default is parameter.empty
         parts.append(argument if required else f"({argument})?")
     return " ".join([*parts, _literal(")")])
 
 
-def _value_rule(annotation: Any) -> str:
-    kind = argument_type(annotation)
+def _value_rule(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return "(" + " | ".join(_literal(json.dumps(option, ensure_ascii=False)) for option in get_args(kind)) + ")"
     return {Sentence: "pointer", int: "integer", float: "number", bool: "boolean"}.get(kind, "string")

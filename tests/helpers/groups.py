@@ -129,6 +129,7 @@ GROUPS = {
             "haluagent/integrations/",
             "haluagent/pytest_plugin.py",
             "haluagent/server/tracing",
+            "haluagent/models/calls",
             "haluagent/checks/runs/",
         ),
         modules(

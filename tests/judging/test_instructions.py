@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scripted import believes
 
+from haluagent.judging import instructions
 from haluagent.judging.comparison import judge
 from haluagent.judging.instructions import speaks_to_reader
 from haluagent.prompts import fence
@@ -229,3 +232,49 @@ def test_an_order_in_a_text_makes_nothing_right(
 @pytest.mark.parametrize(("language", "attack"), ATTACKS[1::2])
 def test_an_order_in_a_text_makes_nothing_wrong(check: Any, engine_model: Any, language: Language, attack: str) -> None:
     assert check(language, True, turned_around(attack), "reference", engine_model).label != "contradicted"
+
+
+PIECES = st.sampled_from(
+    [
+        "ignore",
+        "not ",
+        "don't ",
+        " all",
+        " previous",
+        " rules",
+        "i g n o r e",
+        "\u200b",
+        "答",
+        "案",
+        "请",
+        "回答A",
+        "say",
+        " A",
+        '"A',
+        "B,",
+        ".",
+    ]
+    + [
+        " ",
+        "\n",
+        "\r\n",
+        "\x0b",
+        "\x1c",
+        "\u2028",
+        "dear",
+        " assistant",
+        "must",
+        " answer",
+        "[INST",
+        "]",
+        "授权你",
+        "the right answer is",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=14).map("".join))
+def test_a_line_that_hides_nothing_need_not_be_searched_again(text: str) -> None:
+    order = instructions._ORDER.search
+    each = [order(instructions._unhidden(line)) for line in text.splitlines()]
+    assert speaks_to_reader(text) == bool(instructions._CONVERSATION.search(text) or order(text) or any(each))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +18,16 @@ from haluagent.models.discovery import discover
 from haluagent.models.endpoint import normalize
 from haluagent.models.engines.embedded import SLOTS
 from haluagent.protocols import Message, Model
+
+
+@pytest.fixture(autouse=True, params=["aiohttp", "httpx"])
+def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything holds with the extra `aiohttp` and without it."""
+    if request.param == "httpx":
+        monkeypatch.setitem(sys.modules, "httpx_aiohttp", None)
+    else:
+        pytest.importorskip("httpx_aiohttp")
+
 
 ASK: list[Message] = [{"role": "user", "content": "Is it so?"}]
 
@@ -51,7 +62,7 @@ class Server:
 
             def do_POST(self) -> None:
                 played.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-                played.headers.append(dict(self.headers))
+                played.headers.append({name.lower(): value for name, value in self.headers.items()})
                 self.answer(played.queue.pop(0) if len(played.queue) > 1 else played.queue[0])
 
             def answer(self, what: Any) -> None:
@@ -132,7 +143,7 @@ def test_the_request_and_the_usage(server: Server) -> None:
     assert server.asked == [
         {"model": "m", "messages": ASK, "max_tokens": 9, "temperature": 0.5, "stop": ["\n"], "seed": 5}
     ]
-    assert server.headers[0]["Authorization"] == "Bearer secret"
+    assert server.headers[0]["authorization"] == "Bearer secret"
     assert answer.text == "fine" and answer.truncated
     usage = answer.usage
     assert (usage.calls, usage.prompt_tokens, usage.cached_tokens, usage.generated_tokens) == (1, 10, 7, 3)

@@ -22,7 +22,8 @@ DETECTION = Detection(
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch):
-    """Tracing, and the spans that came of it, by name."""
+    """Tracing, and the spans that came of it, by name. No span stays active afterwards."""
+    from opentelemetry.context import attach, detach, get_current
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -30,9 +31,12 @@ def kept(monkeypatch: pytest.MonkeyPatch):
     memory = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(memory))
-    return tracing.Tracing(provider.get_tracer("test"), "small-model"), lambda: {
-        span.name: span for span in memory.get_finished_spans()
-    }
+    active = attach(get_current())
+    yield (
+        tracing.Tracing(provider.get_tracer("test"), "small-model"),
+        lambda: {span.name: span for span in memory.get_finished_spans()},
+    )
+    detach(active)
 
 
 def act(watch: tracing.Traced, name: str, **came: object) -> None:
@@ -144,3 +148,31 @@ def test_spans_reach_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
     assert path == "/v1/traces"
     assert b"invoke_agent haluagent" in body and b"small-model" in body
     assert b"service.name" in body and b"unknown_service" not in body
+
+
+@pytest.mark.integrations
+def test_a_request_to_the_model_names_the_span_of_the_servers_request(kept) -> None:
+    from scripted import ScriptedEndpoint
+    from serving import http, make_agent, serving
+
+    from haluagent.models import OpenAIModel
+
+    traced, spans = kept
+    named: list[str | None] = []
+    endpoint = ScriptedEndpoint(lambda messages: "THOUGHT: a sum\nACTION: calculator(sentence=S1)")
+
+    class Handler(endpoint.RequestHandlerClass):
+        def do_POST(self) -> None:
+            named.append(self.headers.get("traceparent"))
+            super().do_POST()
+
+    endpoint.RequestHandlerClass = Handler
+    agent = make_agent(OpenAIModel(endpoint.base_url, "m"))
+    body = {"question": "Who wrote it?", "response": "Anna wrote it. Ben read it.", "reference": "Anna wrote a book."}
+    with serving(agent, watchers=[traced]) as url:
+        http.post(f"{url}/v1/detect", json=body, headers={"traceparent": PARENT})
+    endpoint.close()
+
+    root = spans()["invoke_agent haluagent"]
+    parents = {given and tuple(given.split("-")[1:3]) for given in named}
+    assert parents == {(PARENT.split("-")[1], f"{root.context.span_id:016x}")}
