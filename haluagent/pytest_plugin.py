@@ -4,7 +4,11 @@ The fixture `haluagent_agent` creates one agent per session when it is first nee
 that name can provide another.
 """
 
+import json
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import pytest
@@ -20,6 +24,8 @@ OnError = Literal["fail", "skip", "pass"]
 Undecided = Literal["fail", "pass"]
 T = TypeVar("T")
 
+SCORE = "haluagent_score"  # the property of a test in reports, such as JUnit XML
+_BASELINE: pytest.StashKey[dict[str, list[float]]] = pytest.StashKey()
 _running: list[pytest.Item] = []  # the running test, preceded by tests that run pytest themselves
 
 
@@ -31,6 +37,49 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     ):
         group.addoption(f"--haluagent-{name}", metavar="NAME" if name == "model" else "URL", help=what)
         parser.addini(f"haluagent_{name.replace('-', '_')}", help=what, default=None)
+    group.addoption("--haluagent-record", metavar="FILE", help="write the scores of this run, for --haluagent-baseline")
+    group.addoption(
+        "--haluagent-baseline", metavar="FILE", help="earlier scores: assert_faithful fails on what is worse"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    baseline = config.getoption("haluagent_baseline")
+    if baseline:
+        config.stash[_BASELINE] = _read_scores(Path(baseline))
+    if config.getoption("haluagent_record") and not hasattr(config, "workerinput"):  # of pytest-xdist
+        path = Path(config.getoption("haluagent_record"))
+        try:
+            path.open("a").close()
+        except OSError as error:
+            raise pytest.UsageError(f"--haluagent-record: {path} cannot be written: {error.strerror}") from error
+        config.pluginmanager.register(_Recorder(path))
+
+
+class _Recorder:
+    """Collects the scores of a session from the reports of its tests, and writes them at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._scores: dict[str, list[float]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            scores = [float(str(value)) for name, value in report.user_properties if name == SCORE]
+            self._scores.update({report.nodeid: scores} if scores else {})
+
+    def pytest_sessionfinish(self) -> None:
+        self._path.write_text(json.dumps(self._scores, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _read_scores(path: Path) -> dict[str, list[float]]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {str(test): [float(score) for score in scores] for test, scores in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise pytest.UsageError(
+            f"--haluagent-baseline: {path} holds no scores that --haluagent-record wrote ({error})"
+        ) from error
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -75,30 +124,50 @@ def assert_faithful(
     *,
     mode: "Mode" = "fast",
     threshold: float = 0.5,
+    margin: float = 0.0,
     on_error: OnError = "fail",
     agent: "HaluAgent | None" = None,
 ) -> None:
     """Fail unless the answer is faithful to the documents: nothing beyond them, and nothing against them.
 
-    The test fails if the score, the probability in [0, 1] that the answer is unfaithful, is above `threshold`. If the
+    The test fails if the score, the probability in [0, 1] that the answer is unfaithful, is above `threshold` by more than
+    `margin`. A score within `margin` of the threshold is taken three times, and the median counts. With
+    --haluagent-baseline the test fails only if the earlier score was below the threshold, this one is above it, and it rose
+    by more than `margin`; a failure that the baseline had too is a warning. If the
     model fails or reaches no verdict, the test fails, is skipped, or passes, as `on_error` says. `agent` defaults to
     that of the session. Raises ConfigError if there is nothing to check or no model to check with, whatever `on_error`
     says.
     """
     __tracebackhide__ = True
-    from haluagent.checks.faithfulness.check import check
+    from haluagent.checks.faithfulness.gate import outcome_of
+    from haluagent.checks.faithfulness.steady import acheck_steadily
     from haluagent.integrations.outcome import check_choice
 
     check_choice("on_error", on_error, OnError)
-    report = _checked(
-        lambda agent: check(agent, question, answer, documents, mode=mode, threshold=threshold), agent, on_error
-    )
+    steadily = partial(acheck_steadily, mode=mode, threshold=threshold, margin=margin)
+    report = _checked(lambda agent: agent.wait_for(steadily(agent, question, answer, documents)), agent, on_error)
     if report is None:
         return
     if report.verdict is None:
         _not_checked(report.error or "the model came to no verdict", on_error)
-    elif report.verdict == "FAIL":
-        raise AssertionError(_unfaithful(report, threshold))
+        return
+    before = _recorded(report.score)
+    outcome = outcome_of(report.verdict, report.score, threshold, margin, before)
+    if outcome == "failed":
+        raise AssertionError(_unfaithful(report, threshold, margin, before))
+    if outcome == "known":
+        warnings.warn(f"as in the baseline, {_unfaithful(report, threshold, margin, before)}", stacklevel=2)
+
+
+def _recorded(score: float) -> float | None:
+    """Keep a score among the properties of the running test, and return the one in its place in the baseline."""
+    if not _running:
+        return None
+    item = _running[-1]
+    place = sum(name == SCORE for name, _ in item.user_properties)
+    item.user_properties.append((SCORE, f"{score:.4f}"))
+    scores = item.config.stash.get(_BASELINE, {}).get(item.nodeid, [])
+    return scores[place] if place < len(scores) else None
 
 
 def assert_no_hallucination(
@@ -165,10 +234,11 @@ def _not_checked(problem: str, on_error: OnError) -> None:
         raise AssertionError(message)
 
 
-def _unfaithful(report: "Faithfulness", threshold: float) -> str:
+def _unfaithful(report: "Faithfulness", threshold: float, margin: float, before: float | None) -> str:
     from haluagent.report.lines import Line, evidence_text
 
-    lines = [Line(("", f"not faithful to the documents: score {report.score:.2f}, threshold {threshold:.2f}"))]
+    by = (f", margin {margin:.2f}" if margin else "") + ("" if before is None else f", before {before:.2f}")
+    lines = [Line(("", f"not faithful to the documents: score {report.score:.2f}, threshold {threshold:.2f}{by}"))]
     lines.append(Line(("", f"answer: {report.answer}"), indent=2))
     lines += [Line(("", f"- {point}"), indent=2) for point in report.reasoning]
     lines += [Line(("", evidence_text(item, None, report.language)), indent=6) for item in report.evidence]

@@ -1,21 +1,25 @@
-"""Check files of items: JSON Lines in, JSON Lines out, in runs that can be continued."""
+"""Check files of items: JSON Lines, CSV or Parquet, in runs that can be continued."""
 
 import asyncio
 import hashlib
 import json
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError
 
 from haluagent.agent import HaluAgent
+from haluagent.batch.columns import fields_of
 from haluagent.batch.journal import Journal, iterate
 from haluagent.batch.pool import Bounds, Job, work
+from haluagent.batch.results import Added, OutputFile, write_table
+from haluagent.batch.tables import FileFormat, InputRow, ItemFile, format_of
 from haluagent.errors import ConfigError, HaluAgentError, ModelError
 from haluagent.text.failures import describe
 from haluagent.text.normalize import writable
@@ -126,6 +130,29 @@ async def check(agent: HaluAgent, item: BatchItem, line: int, digest: str = "") 
     )
 
 
+ADDED: Added = {"hallucination": bool, "score": float, "contradicted": str, "unverified": str, "error": str}
+
+
+def verdict(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns `ADDED` of a line of the output: the sentences that are contradicted, and those that nothing
+    decided, each with its number and the reason."""
+    sentences = (row.get("detection") or {}).get("sentences", ())
+    return {
+        **{name: row.get(name) for name in ("hallucination", "score", "error")},
+        **{label: _told(sentences, label) for label in ("contradicted", "unverified")},
+    }
+
+
+def _told(sentences: Any, label: str) -> str:
+    told = []
+    for entry in sentences:
+        if entry["label"] == label:
+            why = entry["reason"] or "; ".join(one["text"] for one in entry["evidence"])
+            # It begins with a bracket, so that a spreadsheet never takes a text for a formula.
+            told.append(f"[{entry['sentence']['index']}] {entry['sentence']['text']}" + (f" ({why})" if why else ""))
+    return "\n".join(told)
+
+
 def run(
     source: Path,
     out: Path,
@@ -135,18 +162,20 @@ def run(
     bounds: Bounds | None = None,
     again: bool = False,
     progress: Callable[[BatchRow], None] = lambda row: None,
+    columns: Mapping[str, str] | None = None,
+    format: FileFormat | None = None,
 ) -> str | None:
-    """Check the lines of `source` that are not yet in `out`; see `run_lines`."""
+    """Check the rows of `source` that are not yet in `out`; see `run_lines`. `columns` are the names of question, response,
+    reference or id in the file; `format` is that of files whose ending names none."""
 
     async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> BatchRow:
         return await check(agent, parse(line), number, digest)
 
     return run_lines(
-        source,
-        out,
+        item_file(BatchItem, source, format, columns),
+        output_file(out, format, source),
         agents,
-        BatchItem,
-        BatchRow,
+        Kind(BatchItem, BatchRow, ADDED, verdict),
         judge,
         in_flight=in_flight,
         bounds=bounds,
@@ -155,12 +184,37 @@ def run(
     )
 
 
+def item_file(
+    item: type[BaseModel], source: Path, format: FileFormat | None = None, columns: Mapping[str, str] | None = None
+) -> ItemFile:
+    """Return a file of such items, checked. Raise `ConfigError` if it is not there, or has no such columns."""
+    file = ItemFile(source, fields_of(item), format_of(source, format), columns or {})
+    file.check()
+    return file
+
+
+def output_file(out: Path, format: FileFormat | None, source: Path) -> OutputFile:
+    """Return a file of results for this input, checked. Raise `ConfigError` if writing it would destroy another file."""
+    file = OutputFile(out, format_of(out, format))
+    file.check(source)
+    return file
+
+
+@dataclass(frozen=True)
+class Kind(Generic[AnyRow]):
+    """The models of a line of the input and of the output, and the columns that a table of results gets."""
+
+    item: type[BaseModel]
+    row: type[AnyRow]
+    added: Added
+    verdict: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
 def run_lines(
-    source: Path,
-    out: Path,
+    source: ItemFile,
+    out: OutputFile,
     agents: list[HaluAgent],
-    item: type[BaseModel],
-    row: type[AnyRow],
+    kind: Kind[AnyRow],
     judge: Callable[[HaluAgent, str, int, str], Awaitable[AnyRow]],
     *,
     in_flight: int = 1,
@@ -168,23 +222,25 @@ def run_lines(
     again: bool = False,
     progress: Callable[[AnyRow], None],
 ) -> str | None:
-    """Judge the lines of `source` that are not yet in `out`, and append each row as it comes: in any order, with its
-    line number. With `again`, lines with an error are judged again; the last row of a line counts.
+    """Judge the rows of `source` that are not yet in `out`, and append each result as it comes: in any order, with its
+    line number. With `again`, lines with an error are judged again; the last row of a line counts. A table is written
+    from these lines when all are done.
 
-    `judge` receives an agent, a line, its number and its digest. `item` and `row` are the models of a line of the input
-    and of the output; a failed line has a row with `line`, `digest`, `id` and `error`.
+    `judge` receives an agent, a line as JSON, its number and its digest. A failed line has a row with `line`, `digest`,
+    `id` and `error`.
 
     The input is read lazily. Returns None if every line is in `out`, otherwise the reason why it ended. Raises
     ConfigError if a file cannot be read or written, ModelError if no endpoint answers any more.
     """
-    wanted = lines(source)
-    if out.exists() and out.samefile(source):
-        raise ConfigError(f"{out} is the input: name another file for the results")
+    item, row = kind.item, kind.row
 
-    def job(number: int, line: str) -> Job[AnyRow]:
+    def job(given: InputRow) -> Job[AnyRow]:
+        number, line, problem = given
         digest = digest_of(line)
 
         async def one(agent: HaluAgent) -> AnyRow:
+            if problem is not None:
+                raise ConfigError(problem)
             made = await judge(agent, _utf8(line), number, digest)
             return made.model_copy(update=carried(line, item, row))
 
@@ -196,9 +252,9 @@ def run_lines(
     def unchecked(number: int, digest: str, id: str | int | None, error: str) -> AnyRow:
         return row.model_validate({"line": number, "digest": digest, "id": id, "error": error})
 
-    with Journal(out) as journal:
-        before = finished(out)
-        _same(source, out, before)
+    with Journal(out.journal) as journal:
+        before = finished(out.journal)
+        _same(source, out.journal, before)
         done = {row.line for row in before if not (again and row.failed)}
 
         def keep(found: AnyRow) -> None:
@@ -211,10 +267,12 @@ def run_lines(
             done.add(found.line)
             progress(found)
 
-        jobs = (job(number, line) for number, line in wanted if number not in done)
+        jobs = (job(given) for given in source.rows() if given.number not in done)
         ended = asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
-        if ended is None and (missing := sum(number not in done for number, _ in lines(source))):
-            raise HaluAgentError(f"{missing} lines are not in {out}: the same command goes on with them")
+        if ended is None and (missing := sum(given.number not in done for given in source.rows())):
+            raise HaluAgentError(f"{missing} lines are not in {out.journal}: the same command goes on with them")
+        if ended is None and out.format != "jsonl":
+            write_table(out, source, kind.added, kind.verdict)
         return ended
 
 
@@ -236,37 +294,21 @@ def finished(out: Path) -> list[Finished]:
     return list(done.values())
 
 
-def _same(source: Path, out: Path, before: list[Finished]) -> None:
+def _same(source: ItemFile, out: Path, before: list[Finished]) -> None:
     """Raise ConfigError if a line in the output differs from that line in the input now. Lines that failed are exempt,
     as they may have been corrected."""
     known = {row.line: row.digest for row in before if not row.failed}
-    found = {number: digest_of(line) for number, line in lines(source) if number in known} if known else {}
+    found = {row.number: digest_of(row.text) for row in source.rows() if row.number in known} if known else {}
     for number, digest in known.items():
         if found.get(number) != digest:
             raise ConfigError(
-                f"line {number} of {source} is not the one that {out} holds: name another file for the results"
+                f"line {number} of {source.path} is not the one that {out} holds: name another file for the results"
             )
 
 
 def digest_of(line: str) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a line, without surrounding white space."""
     return hashlib.sha256(line.strip().encode(errors="surrogateescape")).hexdigest()[:16]
-
-
-def lines(source: Path) -> Iterator[tuple[int, str]]:
-    """Return an iterator over the non-blank lines of a file with their numbers. Lines are split at line feeds only,
-    since U+2028 and the like may occur inside JSON strings. A line that is not UTF-8 fails on its own. Raises
-    ConfigError at once if there is no such file."""
-    if not source.is_file():
-        raise ConfigError(f"{source} is no file: give one of JSON lines, each {{question?, response, reference?, id?}}")
-    return _lines(source)
-
-
-def _lines(source: Path) -> Iterator[tuple[int, str]]:
-    with source.open(encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                yield number, line
 
 
 def carried(line: str, item: type[BaseModel], row: type[BaseModel]) -> dict[str, Any]:

@@ -18,11 +18,21 @@ VERDICTS = {True: "contradicted", False: "supported", None: "unverified"}
 
 def batch(
     source: Annotated[
-        Path, typer.Argument(metavar="IN", help="JSON Lines, each {question?, response, reference?, id?}.")
+        Path,
+        typer.Argument(
+            metavar="IN", help="JSON Lines, CSV or Parquet, each row {question?, response, reference?, id?}."
+        ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="OUT", help="JSON Lines of results; continued if it exists.")
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="OUT", help="Results as JSON Lines, CSV or Parquet; continued if it exists."
+        ),
     ],
+    question: options.QuestionColumn = None,
+    response: options.ResponseColumn = None,
+    reference: options.ReferenceColumn = None,
+    file_format: options.FileFormat = None,
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
@@ -53,7 +63,9 @@ def batch(
         typer.Option("--metrics-port", min=0, max=65535, help="Serve Prometheus metrics on this port of 127.0.0.1."),
     ] = None,
 ) -> None:
-    """Check every line of a file. The same command resumes where it stopped.
+    """Check every row of a file. The same command resumes where it stopped.
+
+    A table (CSV, Parquet) is written when all rows are done; OUT.jsonl keeps them meanwhile, with all evidence.
 
     Exit code: 0 all lines are in OUT and were checked, 3 some of them failed or a budget ended the run, 2 invalid
     options or input, 130 stopped with Ctrl-C.
@@ -70,9 +82,11 @@ def batch(
     from haluagent.cli.counting import counting
 
     metrics = serve_metrics(metrics_port)
-    total = sum(1 for _ in batches.lines(source))
+    columns = options.chosen(question=question, response=response, reference=reference)
+    total = sum(1 for _ in batches.item_file(batches.BatchItem, source, file_format, columns).rows())
+    journal = batches.output_file(out, file_format, source).journal
     agents, at_once = make_agents(wanted, endpoint, in_flight)
-    before = batches.finished(out) if out.is_file() else []
+    before = batches.finished(journal) if journal.is_file() else []
     failed = 0 if retry_errors else sum(row.failed for row in before)
     done = sum(not (row.failed and retry_errors) for row in before)
     found = tokens = 0
@@ -91,14 +105,16 @@ def batch(
         show(done, total, "")
         bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
         ended = batches.run(
-            source, out, agents, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
-        )
+            source, out, agents, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress,
+            columns=columns, format=file_format,
+        )  # fmt: skip
     if ended:
         typer.echo(
-            f"stopped at {ended}: {done} of {total} lines are in {out}; the same command goes on from there", err=True
+            f"stopped at {ended}: {done} of {total} lines are in {journal}; the same command goes on from there",
+            err=True,
         )
     if failed:
-        typer.echo(f"{failed} lines failed: see `error` in {out}; --retry-errors checks them again", err=True)
+        typer.echo(f"{failed} lines failed: see `error` in {journal}; --retry-errors checks them again", err=True)
     raise typer.Exit(FAILED if ended or failed else 0)
 
 

@@ -12,7 +12,6 @@ from haluagent.cli.endpoints import Endpoints, InFlight
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
-    from haluagent.checks.faithfulness.batch import CheckRow
     from haluagent.checks.faithfulness.records import Faithfulness
     from haluagent.report.lines import Line
 
@@ -21,12 +20,25 @@ ModeChoice = Literal["fast", "judge", "agent"]
 
 
 def check(
-    question: Annotated[str, typer.Option(help="The question. It is not evidence for the answer.")] = "",
-    answer: Annotated[str | None, typer.Option(help="The answer to check.")] = None,
+    question: Annotated[
+        str | None, typer.Option(help="The question, which is no evidence. With a file of answers: its column.")
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            "--answer", "--response", help="The answer to check (-: standard input). With a file: its column."
+        ),
+    ] = None,
     document: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="A text that the answer is based on. May be given several times."),
+        typer.Option(
+            "--document",
+            "--reference",
+            metavar="FILE|URL",
+            help="A text, PDF, Word or HTML that the answer is based on; several times. With a file of answers: its column.",
+        ),
     ] = None,
+    private_addresses: options.PrivateAddresses = False,
     mode: Annotated[
         ModeChoice, typer.Option(help="A scored choice; reasoning, then the score; or claim by claim with tools.")
     ] = "fast",
@@ -38,10 +50,21 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     input_path: Annotated[
         Path | None,
-        typer.Option(metavar="IN", help="JSON Lines, each {question?, answer, document, id?}, instead of one answer."),
+        typer.Option(metavar="IN", help="JSON Lines, CSV or Parquet, each row {question?, answer, document, id?}."),
     ] = None,
     output_path: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="JSON Lines of results; continued if it exists.")
+        Path | None, typer.Option(metavar="OUT", help="Results as JSON Lines, CSV or Parquet; continued if it exists.")
+    ] = None,
+    file_format: options.FileFormat = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write JUnit XML; an answer that fails is exit code 1.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Earlier results (JSON Lines): only what is worse than there fails."),
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(min=0, max=1, help="With --junit or --baseline: how far a score may move. [0.1]")
     ] = None,
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
@@ -62,7 +85,8 @@ def check(
     """Check whether an answer is faithful to its documents: nothing beyond them, and nothing against them.
 
     A document named - is standard input. Exit code: 0 PASS, 1 FAIL, 3 undecided or failed, 2 invalid options or input,
-    130 stopped with Ctrl-C. With a file of answers: 0 all lines were checked, 3 some failed.
+    130 stopped with Ctrl-C. With a file of answers: 0 all lines were checked, 3 some failed; with --junit or --baseline
+    also 1: an answer fails.
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
@@ -73,27 +97,50 @@ def check(
     from haluagent.errors import ConfigError
 
     how: dict[str, Any] = {"mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": lang}
+    gate = junit is not None or baseline is not None
     if input_path is None and output_path is None:
-        if endpoint or in_flight or retry_errors:
+        if endpoint or in_flight or retry_errors or file_format or gate or margin is not None:
             raise ConfigError(
-                "--endpoint, --in-flight and --retry-errors are for a file: give --input-path and --output-path"
+                "--endpoint, --in-flight, --retry-errors, --format, --junit, --baseline and --margin are for a file: "
+                "give --input-path and --output-path"
             )
-        raise typer.Exit(_one(question, answer, document or [], how, wanted, as_json))
+        raise typer.Exit(_one(question or "", answer, document or [], how, wanted, as_json, private_addresses))
     if input_path is None or output_path is None:
         raise ConfigError("give both --input-path IN and --output-path OUT, or neither")
-    if question or answer is not None or document or as_json:
-        raise ConfigError("--input-path holds what to check: leave --question, --answer, --document and --json out")
-    raise typer.Exit(_file(input_path, output_path, how, wanted, endpoint, in_flight, retry_errors))
+    if as_json or private_addresses or len(document or []) > 1:
+        raise ConfigError(
+            "--input-path holds what to check: leave --json, --private-addresses and further --document out"
+        )
+    if margin is not None and not gate:
+        raise ConfigError("--margin is for --junit or --baseline")
+
+    from haluagent.checks.faithfulness.steady import MARGIN
+    from haluagent.cli.check_file import CheckFile
+
+    columns = options.chosen(question=question, answer=answer, documents=document[0] if document else None)
+    file = CheckFile(input_path, output_path, file_format, columns)
+    if not gate:
+        raise typer.Exit(file.run(how, wanted, endpoint, in_flight, retry_errors))
+    raise typer.Exit(
+        file.gate(how | {"margin": MARGIN if margin is None else margin}, wanted, endpoint, in_flight, junit, baseline)
+    )
 
 
 def _one(
-    question: str, answer: str | None, files: list[str], how: dict[str, Any], wanted: AgentOptions, as_json: bool
+    question: str,
+    answer: str | None,
+    files: list[str],
+    how: dict[str, Any],
+    wanted: AgentOptions,
+    as_json: bool,
+    private: bool,
 ) -> int:
     import json
     import sys
 
     from haluagent.checks.faithfulness.check import check as check_answer
     from haluagent.cli.inputs import STANDARD_INPUT, read_text
+    from haluagent.cli.references import read_reference
     from haluagent.cli.terminal import Screen, closed_pipe_ignored
     from haluagent.errors import ConfigError
 
@@ -101,12 +148,13 @@ def _one(
         raise ConfigError("no answer: give --answer TEXT, or --input-path IN with --output-path OUT")
     if not files:
         raise ConfigError("no document: give --document FILE, once or several times (-: standard input)")
-    if files.count(STANDARD_INPUT) > 1:
-        raise ConfigError("standard input (-) can be read only once: give the other document as a file")
+    if [answer, *files].count(STANDARD_INPUT) > 1:
+        raise ConfigError("standard input (-) can be read only once: give the other text as a file or an argument")
+    answer = read_text(answer) if answer == STANDARD_INPUT else answer
     for name, text in (("question", question), ("answer", answer)):
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise ConfigError(f"the {name} is not UTF-8 text")
-    documents = [read_text(file) for file in files]
+    documents = [read_reference(file, private) for file in files]
     with closing(options.make_agent(wanted)) as agent, closed_pipe_ignored():
         found = check_answer(agent, question, answer, documents, **how)
         if as_json:
@@ -139,43 +187,3 @@ def report(found: "Faithfulness", documents: list[str], files: list[str]) -> "It
     if found.error:
         yield Line(("red", found.error), indent=2)
     yield Line(("dim", usage_text(found.usage, found.language)))
-
-
-def _file(
-    source: Path,
-    out: Path,
-    how: dict[str, Any],
-    wanted: AgentOptions,
-    endpoints: list[str] | None,
-    in_flight: int | None,
-    again: bool,
-) -> int:
-    from haluagent.batch import files as batches
-    from haluagent.checks.faithfulness import batch
-    from haluagent.checks.faithfulness.template import Template
-    from haluagent.cli.counting import counting
-    from haluagent.cli.endpoints import make_agents
-
-    if how["prompt_file"] is not None:
-        Template(how["prompt_file"])  # a mistake in it should fail once, not on every line
-    total = sum(1 for _ in batches.lines(source))
-    agents, at_once = make_agents(wanted, endpoints, in_flight)
-    before = batches.finished(out) if out.is_file() else []
-    failed = 0 if again else sum(row.failed for row in before)
-    done = sum(not (row.failed and again) for row in before)
-    wrong = open_ = 0
-    with counting() as show:
-
-        def progress(row: "CheckRow") -> None:
-            nonlocal done, wrong, open_, failed
-            done += 1
-            wrong += row.SCORE == "FAIL"
-            failed += row.error is not None
-            open_ += row.SCORE is None and row.error is None
-            show(done, total, f"{wrong} FAIL, {open_} undecided, {failed} failed")
-
-        show(done, total, "")
-        ended = batch.run(source, out, agents, how, in_flight=at_once, again=again, progress=progress)
-    if failed:
-        typer.echo(f"{failed} lines failed: see `error` in {out}; --retry-errors checks them again", err=True)
-    return FAILED if ended or failed else 0

@@ -22,7 +22,10 @@ app = typer.Typer(help="Extract the claims of responses and check them against r
 _In = Annotated[
     Path,
     typer.Option(
-        "--input-path", "--input_path", metavar="IN", help="A JSON list of {response, question?, reference?, claims?}."
+        "--input-path",
+        "--input_path",
+        metavar="IN",
+        help="A JSON list of {response, question?, reference?, claims?}, or JSON Lines, CSV, Parquet.",
     ),
 ]
 _Out = Annotated[
@@ -62,6 +65,10 @@ def _command(command: "Command") -> Callable[..., None]:
     def run(
         input_path: _In,
         output_path: _Out,
+        question: options.QuestionColumn = None,
+        response: options.ResponseColumn = None,
+        reference: options.ReferenceColumn = None,
+        file_format: options.FileFormat = None,
         claim_format: _Format = "sentence",
         aggregator: _Aggregator = "strict",
         checker: _Checker = "choice",
@@ -100,22 +107,23 @@ def _command(command: "Command") -> Callable[..., None]:
 
         if output_path.exists() and output_path.resolve() == input_path.resolve():
             raise ConfigError(f"{output_path} is the input: name another file for the results")
-        items = file.read(input_path)
+        columns = options.chosen(question=question, response=response, reference=reference)
+        items = file.read(input_path, file_format, columns)
         task = runs.ClaimsTask(
             command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
             tools=not no_tools, language=language,
         )  # fmt: skip
         agents, at_once = make_agents(wanted, endpoint, in_flight)
         rows = runs.finished(items, output_path, task)
-        done = {number: row.failed for number, row in rows.items() if not (row.failed and retry_errors)}
+        done = {number: row for number, row in rows.items() if not (row.failed and retry_errors)}
         tokens = 0
         with counting() as show:
 
             def progress(row: "ClaimsRow") -> None:
                 nonlocal tokens
-                done[row.number] = row.failed
+                done[row.number] = row
                 tokens += row.usage.evaluated_tokens + row.usage.generated_tokens
-                show(len(done), len(items), f"{tokens} tokens, {sum(done.values())} failed")
+                show(len(done), len(items), f"{tokens} tokens, {_failed(done)} failed")
 
             show(len(done), len(items), "")
             bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
@@ -128,6 +136,7 @@ def _command(command: "Command") -> Callable[..., None]:
                 bounds=bounds,
                 again=retry_errors,
                 progress=progress,
+                format=file_format,
             )
         if ended:
             kept = runs.partial(output_path)
@@ -136,12 +145,16 @@ def _command(command: "Command") -> Callable[..., None]:
                 err=True,
             )
             raise typer.Exit(FAILED)
-        typer.echo(file.summary(file.objects(output_path)))
-        if failed := sum(done.values()):
+        typer.echo(file.summary([done[item.number].item for item in items]))
+        if failed := _failed(done):
             typer.echo(f"{failed} items failed: see `error` in {output_path}; --retry-errors does them again", err=True)
             raise typer.Exit(FAILED)
 
     return run
+
+
+def _failed(done: "dict[int, ClaimsRow]") -> int:
+    return sum(row.failed for row in done.values())
 
 
 _CODES = """\n\nThe same command resumes where it stopped. Exit code: 0 all items are in OUT, 3 some of them failed or a budget

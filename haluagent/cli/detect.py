@@ -20,9 +20,14 @@ INTERRUPTED = 130
 
 def detect(
     question: Annotated[str | None, typer.Option(help="The question, if there is one.")] = None,
-    response: Annotated[str | None, typer.Option(help="The language model's answer: the text to check.")] = None,
+    response: Annotated[
+        str | None, typer.Option(help="The language model's answer: the text to check. -: standard input.")
+    ] = None,
     reference: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="A text to check against. May be given several times.")
+        list[str] | None,
+        typer.Option(
+            metavar="FILE|URL", help="A text, PDF, Word or HTML to check against. May be given several times."
+        ),
     ] = None,
     question_file: Annotated[str | None, typer.Option(metavar="FILE", help="Read the question from a file.")] = None,
     response_file: Annotated[str | None, typer.Option(metavar="FILE", help="Read the response from a file.")] = None,
@@ -30,6 +35,7 @@ def detect(
         str | None,
         typer.Option("--input", metavar="FILE", help="Read a JSON object with response, question and reference."),
     ] = None,
+    private_addresses: options.PrivateAddresses = False,
     lang: options.Lang = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Print every step as it happens.")] = False,
@@ -71,7 +77,7 @@ def detect(
     from haluagent.cli.terminal import closed_pipe_ignored
     from haluagent.text.language import detect as detect_language
 
-    text = collect(question, response, question_file, response_file, reference or [], input_file)
+    text = collect(question, response, question_file, response_file, reference or [], input_file, private_addresses)
     agent = options.make_agent(wanted)
     question = text.question or ""
     language = detect_language(question, text.response) if lang == "auto" else lang

@@ -46,7 +46,7 @@ def add(
         str | None, typer.Option(metavar="NAME", help="The field of JSON Lines that holds the text.")
     ] = None,
 ) -> None:
-    """Add text, Markdown, HTML, PDF and JSONL files. Unchanged files are skipped, and deleted ones are removed."""
+    """Add text, Markdown, HTML, PDF, Word and JSONL files. Unchanged files are skipped, and deleted ones are removed."""
     target = _index(index)
     summary = target.add(paths, field=field, report=show_change)
     show_summary(summary, target.path)

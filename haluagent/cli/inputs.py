@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from haluagent.cli.references import read_reference
 from haluagent.errors import ConfigError
 from haluagent.types import Record
 
@@ -29,21 +30,25 @@ def collect(
     response_file: str | None,
     references: list[str],
     input_file: str | None,
+    private: bool = False,
 ) -> Text:
-    """Combine the inputs. Raises ConfigError for anything missing, empty, unreadable or given twice."""
-    if [question_file, response_file, input_file, *references].count(STANDARD_INPUT) > 1:
+    """Combine the inputs. A response `-` is standard input; with `private`, references may come from the user's own
+    network. Raises ConfigError for anything missing, empty, unreadable or given twice."""
+    if [question_file, response, response_file, input_file, *references].count(STANDARD_INPUT) > 1:
         raise ConfigError("standard input (-) can be read only once: give the other text as a file or an argument")
     if input_file is not None:
         if any(value is not None for value in (question, response, question_file, response_file)):
             raise ConfigError("--input holds the question and the response: leave --question and --response out")
         text = _from_json(input_file)
     else:
+        if response == STANDARD_INPUT and response_file is None:
+            response, response_file = None, STANDARD_INPUT
         answer = _one("response", response, response_file)
         if answer is None:
             raise ConfigError("no response: give --response TEXT, --response-file FILE or --input FILE.json")
         text = Text(question=_one("question", question, question_file, empty=True), response=answer)
     given = [text.reference] if text.reference else []
-    reference = "\n\n".join([*given, *(read_text(path) for path in references)]) or None
+    reference = "\n\n".join([*given, *(read_reference(name, private) for name in references)]) or None
     if not text.response.strip():
         raise ConfigError("the response is empty: there is nothing to check without it")
     return text.model_copy(update={"reference": reference})

@@ -15,11 +15,13 @@ from haluagent.cli.chat import chat
 from haluagent.cli.check import check
 from haluagent.cli.claims import app as claims_app
 from haluagent.cli.detect import detect
+from haluagent.cli.doctor import doctor
 from haluagent.cli.index import app as index_app
 from haluagent.cli.knowledge import app as knowledge_app
 from haluagent.cli.mcp import mcp
 from haluagent.cli.model import app as model_app
 from haluagent.cli.reliability import app as reliability_app
+from haluagent.cli.report import report
 from haluagent.cli.runs import app as runs_app
 from haluagent.cli.sandbox import app as sandbox_app
 from haluagent.cli.serve import serve
@@ -44,9 +46,11 @@ app.command()(detect)
 app.command()(chat)
 app.command()(batch)
 app.command()(check)
+app.command()(report)
 app.command()(serve)
 app.command()(mcp)
 app.command()(calibrate)
+app.command()(doctor)
 app.add_typer(claims_app, name="claims")
 app.add_typer(runs_app, name="runs")
 app.add_typer(reliability_app, name="reliability")
@@ -90,9 +94,18 @@ def run(arguments: list[str]) -> int:
         code = app(arguments or ["--help"], prog_name="haluagent", standalone_mode=False)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit as error:
+        if not _completes(arguments):
+            return _explain(error)
+        return error.code if isinstance(error.code, int) else 0
     except BaseException as error:  # also SystemExit: no code of a tool's own may be taken for a verdict
         return _explain(error)
     return code if isinstance(code, int) else 0
+
+
+def _completes(arguments: list[str]) -> bool:
+    """Return whether this is typer's work of completing a line in a shell, which it ends with an exit of its own."""
+    return "_HALUAGENT_COMPLETE" in os.environ or arguments[:1] in (["--show-completion"], ["--install-completion"])
 
 
 def _explain(error: BaseException) -> int:

@@ -67,6 +67,17 @@ ToolFiles = Annotated[
     typer.Option("--tools", metavar="FILE", help="A Python file with tools. May be given several times."),
 ]
 
+PrivateAddresses = Annotated[
+    bool, typer.Option("--private-addresses", help="Fetch references from this machine and its network too.")
+]
+FileFormat = Annotated[
+    Literal["jsonl", "csv", "parquet"] | None,
+    typer.Option("--format", help="Format of a file whose ending is not .jsonl, .csv, .tsv or .parquet."),
+]
+QuestionColumn = Annotated[str | None, typer.Option("--question", metavar="COLUMN", help="Where the questions are.")]
+ResponseColumn = Annotated[str | None, typer.Option("--response", metavar="COLUMN", help="Where the responses are.")]
+ReferenceColumn = Annotated[str | None, typer.Option("--reference", metavar="COLUMN", help="Where the references are.")]
+
 
 @dataclass(frozen=True)
 class AgentOptions:
@@ -100,6 +111,11 @@ def chosen_adapter(file: str | None, none: bool) -> str | None:
     if file is not None and none:
         raise ConfigError("give --adapter or --no-adapter, not both")
     return None if none else file or AgentOptions.adapter
+
+
+def chosen(**columns: str | None) -> dict[str, str]:
+    """Return the columns that were named, by field."""
+    return {field: name for field, name in columns.items() if name is not None}
 
 
 def make_model(options: AgentOptions, concurrency: int | None = None) -> "Model":

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 from waiting import until
 
 from haluagent import HaluAgent
-from haluagent.batch.files import BatchRow, lines, parse, run
+from haluagent.batch.files import BatchRow, parse, run
 from haluagent.batch.journal import Journal
+from haluagent.batch.tables import lines
 from haluagent.cli.main import app
 from haluagent.errors import ConfigError, HaluAgentError
 

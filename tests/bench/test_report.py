@@ -12,8 +12,9 @@ from haluagent.bench.datasets.catalogue import DATASETS
 from haluagent.bench.report import cited
 from haluagent.bench.report.cited import nearest, note
 from haluagent.bench.report.data import as_json, figures
+from haluagent.bench.report.html import embedded
 from haluagent.bench.report.markdown import paper_table
-from haluagent.bench.report.page import embedded, page
+from haluagent.bench.report.page import page
 from haluagent.bench.report.svg import reliability_chart
 from haluagent.bench.report.writing import markdown, table, write
 from haluagent.bench.rows import ClaimRow, Row, RunInfo

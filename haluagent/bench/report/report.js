@@ -2,9 +2,12 @@
 // Text from the data only ever becomes text nodes: nothing here sets markup.
 const rows = JSON.parse(document.getElementById("rows").textContent);
 const PAGE = 100;
-const NAMES = {right: "right", missed: "missed", alarm: "false alarm", none: "no verdict", failed: "failed"};
+const NAMES = {right: "right", missed: "missed", alarm: "false alarm", none: "no verdict", failed: "failed",
+  found: "hallucination", clear: "no hallucination"};  // the last two of a row without a gold label
 const MARKS = {contradicted: "✗", supported: "✓", unverified: "?", no_claim: "·"};
-const controls = Object.fromEntries(["set", "method", "outcome", "text"].map(id => [id, document.getElementById(id)]));
+const FIELDS = {set: "dataset", method: "method", language: "language"};
+const controls = Object.fromEntries([...Object.keys(FIELDS), "outcome", "label", "text"]
+  .map(id => [id, document.getElementById(id)]).filter(([, control]) => control));
 const list = document.getElementById("list"), further = document.getElementById("further");
 const byItem = new Map();  // what all methods said of an item
 let found = [], shown = 0;
@@ -15,6 +18,7 @@ for (const row of rows) {
   byItem.get(key).push(row);
   row.others = byItem.get(key);
   row.outcome = row.error != null ? "failed" : row.verdict === null ? "none" :
+    !("wrong" in row) ? (row.verdict ? "found" : "clear") :
     row.verdict === row.wrong ? "right" : row.wrong ? "missed" : "alarm";
 }
 
@@ -28,7 +32,9 @@ function make(tag, name, ...children) {
 const tag = (name, text) => make("span", "tag " + name, text);
 const said = value => value === null || value === undefined ? "no verdict" : value ? "hallucination" : "no hallucination";
 const report = row => row.detection || (row.others.find(other => other.detection) || {}).detection;
-const colour = outcome => outcome === "missed" || outcome === "alarm" ? "wrong" : outcome;
+const COLOURS = {missed: "wrong", alarm: "wrong", found: "wrong", clear: "right"};
+const colour = outcome => COLOURS[outcome] || outcome;
+const score = row => row.score == null ? "no score" : `score ${row.score.toFixed(2)}`;
 const labelTag = label => tag(label, `${MARKS[label]} ${label.replace("_", " ")}`);
 
 function searched(row) {
@@ -36,16 +42,16 @@ function searched(row) {
     const seen = report(row) || {};
     const entries = (seen.sentences || []).flatMap(entry => [entry.reason, ...(entry.evidence || []).map(one => one.text)]);
     const steps = (seen.steps || []).flatMap(one => [one.thought, one.call && one.call.name, one.error]);
-    const parts = [row.dataset, row.id, seen.question, seen.response, row.error, ...entries, ...steps];
+    const parts = [row.dataset, row.id, row.name, seen.question, seen.response, row.error, ...(row.reasons || []), ...entries, ...steps];
     row.searched = parts.join("\n").toLowerCase();
   }
   return row.searched;
 }
 
 function matches(row) {
-  const outcome = controls.outcome.value;
-  return (!controls.set.value || row.dataset === controls.set.value)
-    && (!controls.method.value || row.method === controls.method.value)
+  const outcome = controls.outcome.value, label = controls.label && controls.label.value;
+  return Object.entries(FIELDS).every(([id, field]) => !controls[id] || !controls[id].value || row[field] === controls[id].value)
+    && (!label || ((report(row) || {}).sentences || []).some(one => one.label === label))
     && (!outcome || row.outcome === outcome || colour(row.outcome) === outcome)
     && controls.text.value.toLowerCase().split(/\s+/).every(word => searched(row).includes(word));
 }
@@ -67,9 +73,9 @@ function showMore() {
 function item(row) {
   const seen = report(row);
   const summary = make("summary", "", tag(colour(row.outcome), NAMES[row.outcome]),
-    make("span", "name", `${row.dataset} ${row.id} · ${row.method}`),
+    make("span", "name", row.name ?? `${row.dataset} ${row.id} · ${row.method}`),
     make("span", "preview", seen ? seen.response.slice(0, 300) : ""),
-    make("span", "number", `score ${row.score.toFixed(2)}`));
+    make("span", "number", score(row)));
   const details = make("details", "item", summary);
   details.addEventListener("toggle", () => {
     if (details.open && details.childElementCount === 1) details.append(body(row));
@@ -79,8 +85,8 @@ function item(row) {
 
 function body(row) {
   const seen = row.detection;
-  const parts = [make("p", "small", "Gold label: ", make("b", "", said(row.wrong)), " · verdict: ", make("b", "", said(row.verdict)),
-    ` · score ${row.score.toFixed(3)}`, seen && seen.stop ? ` · stopped: ${seen.stop.replace("_", " ")}` : null)];
+  const gold = "wrong" in row ? ["Gold label: ", make("b", "", said(row.wrong)), " · verdict: "] : ["Verdict: "];
+  const parts = [make("p", "small", ...gold, make("b", "", said(row.verdict)), ` · ${score(row)}`, seen && seen.stop ? ` · stopped: ${seen.stop.replace("_", " ")}` : null)];
   if (row.error != null) parts.push(make("p", "", tag("failed", "error"), " ", row.error));
   if (seen && seen.error && seen.error !== row.error) parts.push(make("p", "", tag("failed", "error"), " ", seen.error));
   const shared = report(row);
@@ -89,7 +95,9 @@ function body(row) {
       make("div", "text", ...(seen ? coloured(seen) : [shared.response])));
   }
   if (row.claims) parts.push(heading("Gold labels by sentence"), claims(row, shared));
-  if (seen) parts.push(heading("Sentences"), make("ul", "entries", ...(seen.sentences || []).map(entry)));
+  if (row.reasons) parts.push(heading("Reasons"), make("ul", "entries", ...row.reasons.map(reason => make("li", "", reason))));
+  if (row.evidence) parts.push(heading("Evidence"), ...row.evidence.map(evidence));
+  if (seen && seen.sentences) parts.push(heading("Sentences"), make("ul", "entries", ...seen.sentences.map(entry)));
   if (seen && seen.steps) parts.push(heading("Steps"), make("ol", "steps", ...seen.steps.map(step)));
   parts.push(heading("Usage"), make("p", "small", usage(row.usage), ` · ${(row.seconds || 0).toFixed(1)} s from start to end`));
   if (row.others.length > 1) parts.push(heading("All methods on this item"), make("p", "", ...row.others.flatMap(other =>
@@ -179,10 +187,10 @@ function changed() {
   filter();
 }
 
-for (const [id, field] of [["set", "dataset"], ["method", "method"]]) {
-  for (const name of new Set(rows.map(row => row[field]))) controls[id].append(new Option(name, name));
+for (const [id, field] of Object.entries(FIELDS)) {
+  if (controls[id]) for (const name of new Set(rows.map(row => row[field]).filter(Boolean))) controls[id].append(new Option(name, name));
 }
-if (rows.some(row => row.method === "haluagent")) controls.method.value = "haluagent";
+if (controls.method && rows.some(row => row.method === "haluagent")) controls.method.value = "haluagent";
 for (const control of Object.values(controls)) control.addEventListener("input", changed);
 document.getElementById("filters").addEventListener("submit", event => event.preventDefault());
 further.addEventListener("click", showMore);

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from haluagent.agent import HaluAgent
-from haluagent.batch.files import check, lines, parse
+from haluagent.batch.files import check, parse
+from haluagent.batch.tables import lines
 from haluagent.models import EmbeddedModel, OpenAIModel
 from haluagent.protocols import Message, ToolContext
 from haluagent.tooling.registry import Registry

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from haluagent.agent import HaluAgent
-from haluagent.batch.files import BatchItem, BatchRow, check, lines, parse
+from haluagent.batch.files import BatchItem, BatchRow, check, parse
 from haluagent.batch.pool import Job, work
+from haluagent.batch.tables import lines
 from haluagent.bench.peers.meter_proxy import MeterProxy
 from haluagent.bench.speed.replay import Replayed, replay
 from haluagent.errors import ConfigError

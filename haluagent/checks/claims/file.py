@@ -1,4 +1,5 @@
-"""RefChecker's files: a JSON list of items, each with a response, to which the findings are added.
+"""RefChecker's files: a JSON list of items, each with a response, to which the findings are added; or the same as JSON
+lines, CSV or Parquet, where lists are written as JSON.
 
 An item has `response`, and may have `question`, `reference` (a text or a list of passages) and `claims` or `triplets`.
 A claim is a text or [head, relation, tail], as RefChecker's command line writes them, or an object with `content`, as
@@ -12,11 +13,13 @@ its classes do. All other fields are passed through. These are added:
 """
 
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from haluagent.batch.columns import FieldNames, as_item, check_columns
+from haluagent.batch.results import OutputFile, replace, write_rows
+from haluagent.batch.tables import ENDINGS, FileFormat, ItemFile
 from haluagent.checks.claims.extract import Extraction
 from haluagent.checks.claims.metrics import mean_rates
 from haluagent.checks.claims.records import RELATIONS, CheckedClaim, Claim, ClaimReport
@@ -25,25 +28,44 @@ from haluagent.types import Record
 
 Content = str | tuple[str, str, str]
 _FOUND = ("ys", "Y", "error", "haluagent")
+FIELDS = {name: FieldNames((name,), name == "response") for name in ("response", "question", "reference", "claims")}
 
 
 class ClaimItem(Record):
-    """An item of a file. `number` counts from 1; `fields` holds the item as read; `claims` is None if it has none."""
+    """An item of a file. `number` counts from 1; `fields` holds the item as read, and `columns` which of them were chosen for
+    response, question, reference or claims; `claims` is None if it has none."""
 
     number: int
     fields: dict[str, Any]
+    columns: dict[str, str] = {}
     response: str
     question: str = ""
     reference: str | tuple[str, ...] | None = None
     claims: tuple[Content, ...] | None = None
 
 
-def read(path: Path) -> list[ClaimItem]:
-    """Read the items of a file: a JSON list, or one object per line.
+def read(path: Path, format: FileFormat | None = None, columns: Mapping[str, str] | None = None) -> list[ClaimItem]:
+    """Read the items of a file: a JSON list, one object per line, CSV or Parquet. `format` is that of a file whose ending
+    names none; `columns` are the ones chosen for fields.
 
-    Raise a `ConfigError` that names an invalid item.
+    Raise a `ConfigError` that names an invalid item, or says which columns there are.
     """
-    return [parse(fields, number) for number, fields in enumerate(objects(path), start=1)]
+    columns = dict(columns or {})
+    found = ENDINGS.get(path.suffix.lower(), format)
+    if found not in ("csv", "parquet"):
+        rows = objects(path)
+        if columns:
+            names = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+            check_columns(str(path), names, FIELDS, columns, whole=False)
+        return [parse(fields, number, columns) for number, fields in enumerate(rows, start=1)]
+    file = ItemFile(path, FIELDS, found, columns)
+    file.check()
+    items = []
+    for number, fields, problem in file.records():
+        if problem is not None:
+            raise ConfigError(f"item {number}: {problem}")
+        items.append(parse(fields, number, columns, table=True))
+    return items
 
 
 def objects(path: Path) -> list[Any]:
@@ -75,10 +97,15 @@ def _objects(text: str, path: Path) -> list[Any]:
     return objects
 
 
-def parse(fields: Any, number: int) -> ClaimItem:
-    """Parse an item. Raise a `ConfigError` with one line that says what is wrong with it."""
-    if not isinstance(fields, dict):
+def parse(given: Any, number: int, columns: dict[str, str] | None = None, *, table: bool = False) -> ClaimItem:
+    """Parse an item; in a `table`, lists are JSON. Raise a `ConfigError` with one line that says what is wrong with it."""
+    if not isinstance(given, dict):
         raise ConfigError(f"item {number} is not an object: an item is {{response, question?, reference?, claims?}}")
+    fields = as_item(given, FIELDS, columns) if columns else given
+    if table:
+        fields = fields | {
+            name: _listed(fields[name]) for name in ("reference", "claims", "triplets") if name in fields
+        }
     if "response" not in fields:
         raise ConfigError(f"item {number} has no `response`: that is the text whose claims are checked")
     try:
@@ -97,12 +124,23 @@ def parse(fields: Any, number: int) -> ClaimItem:
         raise ConfigError(f"item {number}: `reference` is neither a text nor a list of texts")
     return ClaimItem(
         number=number,
-        fields=fields,
+        fields=given,
+        columns=columns or {},
         response=fields["response"],
         question=fields.get("question") or "",
         reference=reference,
         claims=_claims(fields, number),
     )
+
+
+def _listed(cell: Any) -> Any:
+    """Return the list in a cell of a table, the text if it holds none, and None for an empty cell."""
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        try:
+            return json.loads(cell)
+        except (ValueError, RecursionError):
+            return cell
+    return cell or None
 
 
 def _claims(fields: dict[str, Any], number: int) -> tuple[Content, ...] | None:
@@ -167,14 +205,22 @@ def with_error(item: ClaimItem, error: str) -> dict[str, Any]:
     return {**_without(item, *_FOUND), "error": error}
 
 
-def write(path: Path, items: Sequence[dict[str, Any]]) -> None:
-    """Write a list of items, whole or not at all. Raise `ConfigError` if the file cannot be written."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    try:
-        unfinished.write_text(json.dumps(items, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error}") from error
+def write(path: Path, items: Sequence[dict[str, Any]], format: FileFormat | None = None) -> None:
+    """Write the items, whole or not at all: as JSON lines, CSV or Parquet by the file's ending (or `format`), else as a JSON
+    list. Raise `ConfigError` if the file cannot be written."""
+    found = ENDINGS.get(path.suffix.lower(), format)
+    if found in ("csv", "parquet"):
+        names = list(dict.fromkeys(name for item in items for name in item))
+        write_rows(OutputFile(path, found), lambda: items, names)
+        return
+    text = json.dumps(items, ensure_ascii=False, indent=2) + "\n"
+    if found == "jsonl":
+        text = "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items)
+    replace(path, lambda unfinished: _write_text(unfinished, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def summary(items: Sequence[dict[str, Any]]) -> str:

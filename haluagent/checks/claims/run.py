@@ -13,6 +13,7 @@ from typing import Any, Literal
 from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal, iterate
 from haluagent.batch.pool import Bounds, Job, work
+from haluagent.batch.tables import FileFormat
 from haluagent.checks.claims import check, file
 from haluagent.checks.claims.check import CheckerName
 from haluagent.checks.claims.checkers import Checker
@@ -79,8 +80,10 @@ def run(
     bounds: Bounds | None = None,
     again: bool = False,
     progress: Callable[[ClaimsRow], None] = lambda row: None,
+    format: FileFormat | None = None,
 ) -> str | None:
-    """Do the items that are not done yet, and write `out` when all are; with `again`, those that failed are repeated.
+    """Do the items that are not done yet, and write `out` when all are; with `again`, those that failed are repeated. `format`
+    is that of a file whose ending names none.
 
     Return None if all are done, else the reason for stopping: `out` is not written then, and the same call resumes.
     Done items are kept beside `out` until all have succeeded. Raise `ConfigError` if a file cannot be written,
@@ -100,7 +103,7 @@ def run(
             work(jobs, agents, keep, in_flight=in_flight, bounds=bounds, prepare=_asks_model(task, checker))
         )
     if ended is None:
-        file.write(out, [rows[item.number].item for item in items])
+        file.write(out, [rows[item.number].item for item in items], format)
         if not any(row.failed for row in rows.values()):
             partial(out).unlink()
     return ended
@@ -148,4 +151,5 @@ def _job(item: ClaimItem, task: ClaimsTask, checker: Checker) -> Job[ClaimsRow]:
 
 def _digest(item: ClaimItem, task: ClaimsTask) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of an item and its task."""
-    return hashlib.sha256(json.dumps([item.fields, task.model_dump()], sort_keys=True).encode()).hexdigest()[:16]
+    whole = [item.fields, task.model_dump(), *([item.columns] if item.columns else [])]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,17 +1,19 @@
-"""Files of answers with their documents: JSON lines in, JSON lines out with REASONING and SCORE; a stopped run can be
-resumed."""
+"""Files of answers with their documents: JSON lines, CSV or Parquet in, the same with the verdicts out; a stopped run can
+be resumed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from haluagent.agent import HaluAgent
-from haluagent.batch.files import CarryingRow, Id, parsed, run_lines
+from haluagent.batch.files import CarryingRow, Id, Kind, item_file, output_file, parsed, run_lines
 from haluagent.batch.pool import Bounds
-from haluagent.checks.faithfulness.check import acheck
+from haluagent.batch.results import Added
+from haluagent.batch.tables import FileFormat
 from haluagent.checks.faithfulness.records import Faithfulness, Score
+from haluagent.checks.faithfulness.steady import acheck_steadily
 from haluagent.types import Usage
 
 FORM = "{question?, answer or response, document, documents, reference, context or passage: a text or a list, id?}"
@@ -49,6 +51,16 @@ class CheckRow(CarryingRow):
         return self.check.usage if self.check else Usage()
 
 
+ADDED: Added = {"verdict": str, "score": float, "reasons": str, "error": str}
+
+
+def verdict(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns `ADDED` of a line of the output; the reasons are bullet points, a line each."""
+    error = row.get("error") or (row.get("check") or {}).get("error")
+    reasons = "\n".join(f"• {reason}" for reason in row.get("REASONING") or ())
+    return {"verdict": row.get("SCORE"), "score": row.get("score"), "reasons": reasons, "error": error}
+
+
 def run(
     source: Path,
     out: Path,
@@ -59,15 +71,18 @@ def run(
     bounds: Bounds | None = None,
     again: bool = False,
     progress: Callable[[CheckRow], None] = lambda row: None,
+    columns: Mapping[str, str] | None = None,
+    format: FileFormat | None = None,
 ) -> str | None:
-    """Check the lines of `source` that `out` does not hold yet; see `haluagent.batch.files.run_lines`.
+    """Check the rows of `source` that `out` does not hold yet; see `haluagent.batch.files.run_lines`.
 
-    `options` are keyword arguments of `acheck`.
+    `options` are keyword arguments of `acheck_steadily`. `columns` are the names of question, answer, documents or id in the file;
+    `format` is that of files whose ending names none.
     """
 
     async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> CheckRow:
         item = parsed(CheckItem, line, FORM)
-        found = await acheck(agent, item.question, item.answer, item.documents, on_error="raise", **options)
+        found = await acheck_steadily(agent, item.question, item.answer, item.documents, on_error="raise", **options)
         return CheckRow(
             line=number,
             digest=digest,
@@ -79,11 +94,10 @@ def run(
         )
 
     return run_lines(
-        source,
-        out,
+        item_file(CheckItem, source, format, columns),
+        output_file(out, format, source),
         agents,
-        CheckItem,
-        CheckRow,
+        Kind(CheckItem, CheckRow, ADDED, verdict),
         judge,
         in_flight=in_flight,
         bounds=bounds,

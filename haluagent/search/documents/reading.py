@@ -1,4 +1,4 @@
-"""Reading documents from files: text, Markdown, HTML, PDF, and JSON lines, where every row is a document."""
+"""Reading documents from files: text, Markdown, HTML, PDF, Word, and JSON lines, where every row is a document."""
 
 import re
 from collections.abc import Iterator
@@ -6,20 +6,22 @@ from pathlib import Path
 from typing import Literal
 
 from haluagent.search.documents.document import MEGABYTE, Document, LeftOut, clean, one_line
+from haluagent.search.documents.docx import read_docx
 from haluagent.search.documents.dumps import read_cirrus, read_wiki
 from haluagent.search.documents.encoding import Unreadable, decode
 from haluagent.search.documents.rows import read_rows
 
-Kind = Literal["text", "markdown", "html", "pdf", "rows", "zim", "cirrus", "wiki"]
+Kind = Literal["text", "markdown", "html", "pdf", "docx", "rows", "zim", "cirrus", "wiki"]
 
 KINDS: dict[str, Kind] = {
     ".txt": "text", ".text": "text", ".rst": "text", ".md": "markdown", ".markdown": "markdown",
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".jsonl": "rows", ".ndjson": "rows",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".docx": "docx", ".docm": "docx",
+    ".jsonl": "rows", ".ndjson": "rows",
     ".zim": "zim", ".json.gz": "cirrus", ".json.bz2": "cirrus", ".xml.bz2": "wiki",
 }  # fmt: skip
 ENCYCLOPAEDIAS = frozenset[Kind](("zim", "cirrus", "wiki"))  # read in steps: they take minutes to hours
 # The largest file of each kind, in megabytes; rows are read one by one. HTML takes 100 times its size in memory.
-LARGEST: dict[Kind, int] = {"text": 64, "markdown": 64, "html": 8, "pdf": 256, "zim": 64}
+LARGEST: dict[Kind, int] = {"text": 64, "markdown": 64, "html": 8, "pdf": 256, "docx": 256, "zim": 64}
 _SMALLER: dict[Kind, str] = {"zim": "attach it with `haluagent knowledge add`"}
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
@@ -60,6 +62,9 @@ def read(path: Path, field: str | None = None) -> Iterator[Document | LeftOut]:
             title, text, left_out = read_pdf(file)
         yield from left_out
         yield _whole(path, title, text, "it has no text (scanned pages need character recognition first)")
+    elif kind == "docx":
+        with path.open("rb") as file:
+            yield _whole(path, *read_docx(file))
     elif kind == "html":
         from haluagent.search.documents.html import read_html  # an extra
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from haluagent.errors import ToolError
 from haluagent.search.documents.document import clean
+from haluagent.search.documents.docx import MEDIA_TYPE as DOCX
+from haluagent.search.documents.docx import read_docx
 from haluagent.search.documents.encoding import decode
 from haluagent.search.documents.html import read_html
 from haluagent.search.documents.pdf import read_pdf
@@ -18,18 +20,25 @@ def passage_of(request: dict[str, Any]) -> dict[str, Any]:
     The page is given as `data` in base64, with its `type` and the `charset` that its server names (or None). Raise
     `ToolError` if it has no text.
     """
-    text = read(base64.b64decode(request["data"]), request["type"], request["charset"])
+    text = text_of(request)
     start, end = best_passage(text, request["query"])
     if start == end:
         raise ToolError("the page has no text")
     return {"text": text[start:end], "offset": start}
 
 
+def text_of(request: dict[str, Any]) -> str:
+    """Return the whole text of a page; the request is that of `passage_of` without a query."""
+    return read(base64.b64decode(request["data"]), request["type"], request["charset"])
+
+
 def read(data: bytes, kind: str, charset: str | None) -> str:
     """Return the text of a page. Raise `Unreadable`."""
     if kind == "application/pdf":
         return read_pdf(io.BytesIO(data))[1]
-    if kind == "text/plain":
+    if kind == DOCX:
+        return read_docx(io.BytesIO(data))[1]
+    if kind in ("text/plain", "text/markdown"):
         return clean(_decode(data, charset))
     return read_html(data, charset)[1]
 

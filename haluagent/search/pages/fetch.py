@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import httpx
 
+from haluagent.search.documents.docx import MEDIA_TYPE as DOCX
 from haluagent.search.pages.addresses import IPAddress, is_public
 from haluagent.search.providers.jsonapi import tls_context, user_agent
 
-TYPES = ("text/html", "application/xhtml+xml", "text/plain", "application/pdf")
+TYPES = ("text/html", "application/xhtml+xml", "text/plain", "text/markdown", "application/pdf", DOCX)
 REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {"user-agent": user_agent(), "accept": ", ".join(TYPES), "accept-encoding": "gzip"}
 
