@@ -4,6 +4,7 @@ import array
 import csv
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from haluagent.batch.tables import FileFormat, ItemFile
 from haluagent.errors import ConfigError
 
 Added = Mapping[str, type]
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def write_table(
                 for number, values, _ in source.records():
                     yield {new[name]: value for name, value in values.items()} | verdict(journal.row(number))
 
-            write_rows(out, rows, [*new.values(), *added], _form(out.path, source))
+            write_rows(out, rows, [*new.values(), *added], _form(out.path, source), added)
     finally:
         journal.close()
 
@@ -105,14 +107,20 @@ def _form(out: Path, source: ItemFile | None = None) -> CsvForm:
 
 
 def write_rows(
-    out: OutputFile, rows: Callable[[], Iterable[dict[str, Any]]], names: list[str], form: CsvForm | None = None
+    out: OutputFile,
+    rows: Callable[[], Iterable[dict[str, Any]]],
+    names: list[str],
+    form: CsvForm | None = None,
+    known: Mapping[str, type] | None = None,
 ) -> None:
-    """Write rows with these columns as CSV (in this `form`, or with commas) or as Parquet; lists and objects
-    as JSON. `rows` is called once or twice. Raise `ConfigError` if the file cannot be written."""
+    """Write rows with these columns as CSV (in this `form`, or with commas) or as Parquet, in the kinds that are `known` or else those
+    of the values; lists and objects as JSON. `rows` is called once or twice. Raise `ConfigError` if the file cannot be written."""
     if out.format == "parquet":
-        kinds = _kinds(names, rows())
-        made = ({name: _value(row.get(name), kinds[name]) for name in names} for row in rows())
-        replace(out.path, lambda path: parquet_table.write_records(path, kinds, made))
+        kinds = _kinds(names, rows()) | dict(known or {})
+        own = {name: str(_value(name, str)) for name in names}
+        made = ({own[name]: _value(row.get(name), kinds[name]) for name in names} for row in rows())
+        columns = {own[name]: kinds[name] for name in names}
+        replace(out.path, lambda path: parquet_table.write_records(path, columns, made))
     else:
         replace(out.path, lambda path: _write_csv(path, rows(), names, form or _form(out.path)))
 
@@ -121,7 +129,7 @@ def _write_csv(path: Path, rows: Iterable[dict[str, Any]], names: list[str], for
     with path.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
         file.write(csv_table.MARK if form.marked else "")
         writer = csv.writer(file, delimiter=form.delimiter, lineterminator="\n")
-        writer.writerow(names)
+        writer.writerow(map(_text, names))
         writer.writerows([_text(row.get(name)) for name in names] for row in rows)
 
 
@@ -161,10 +169,15 @@ def _kind(kinds: set[type]) -> type:
 def _value(value: Any, kind: type) -> Any:
     if value is None or kind is not str:
         return float(value) if kind is float and value is not None else value
-    return _text(value).encode("utf-8", "replace").decode()
+    return _text(value).encode("utf-8", "replace").decode()  # Parquet has no bytes that are not UTF-8
 
 
 def _text(value: Any) -> str:
     if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(plain(value), ensure_ascii=False)
+        return _whole(value or "")
+    return _whole(json.dumps(plain(value), ensure_ascii=False))
+
+
+def _whole(text: str) -> str:
+    """Return a text without half characters, which no file can hold. Those that stand for bytes that are not UTF-8 stay."""
+    return _HALF.sub("\ufffd", text)

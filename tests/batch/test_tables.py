@@ -94,19 +94,19 @@ def test_parquet_keeps_its_types(agent: HaluAgent, tmp_path: Path) -> None:
 def test_one_format_becomes_another(agent: HaluAgent, tmp_path: Path) -> None:
     items: list[Any] = [
         {"response": RIGHT, "n": 1, "own": {"a": [1]}, "mixed": 1},
-        {"response": WRONG, "n": 2.5, "late": True, "mixed": "x"},
+        {"response": WRONG, "n": 2.5, "late": True, "mixed": "x\ud800", "big": 2**70, "half\udfff": 1},
     ]
     source = tmp_path / "in.jsonl"
     source.write_text("".join(json.dumps(one) + "\n" for one in items) + "{\n")
     run(source, tmp_path / "out.csv", [agent])
     found = read_csv(tmp_path / "out.csv")
-    assert list(found[0]) == ["response", "n", "own", "mixed", "late", *ADDED]
+    assert list(found[0]) == ["response", "n", "own", "mixed", "late", "big", "half\ufffd", *ADDED]
     assert found[0]["own"] == '{"a": [1]}' and found[1]["late"] == "true" and found[2]["error"].startswith("not JSON")
     run(source, tmp_path / "out.parquet", [agent])
     table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
-    types = {name: str(table.schema.field(name).type) for name in ("n", "own", "mixed", "late")}
-    assert types == {"n": "double", "own": "string", "mixed": "string", "late": "bool"}
-    assert table["mixed"].to_pylist() == ["1", "x", None]
+    types = {name: str(table.schema.field(name).type) for name in ("n", "own", "mixed", "late", "unverified")}
+    assert types == {"n": "double", "own": "string", "mixed": "string", "late": "bool", "unverified": "string"}
+    assert table["mixed"].to_pylist() == ["1", "x\ufffd", None]
     run(tmp_path / "out.parquet", tmp_path / "again.tsv", [agent])
     assert read_csv(tmp_path / "again.tsv", "\t")[1]["input_hallucination"] == "true"
 
@@ -142,7 +142,7 @@ def make_parquet(path: Path, **columns: Any) -> Path:
 
 
 WRONG_INPUTS: list[tuple[Callable[[Path], Path], dict[str, str], str]] = [
-    (lambda at: write_csv(at / "a.csv", [["q", "a"], ["x", "y"]]), {}, "a.csv has no column response: it has q, a; name it with --response"),
+    (lambda at: write_csv(at / "a.csv", [["q", "a"], ["x", "y"]]), {}, "has no column response: it has q, a; name it with --response"),
     (lambda at: write_csv(at / "a.csv", [["q", "a"]]), {"response": "b"}, "a.csv has no column 'b': it has q, a"),
     (lambda at: make_parquet(at / "a.parquet", q=["x"]), {"response": "b"}, "a.parquet has no column 'b': it has q"),
     (lambda at: make_parquet(at / "a.parquet", response=[1]), {}, "column 'response' holds int64, not text"),

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from fake_agent import FakeAgent
 from heavy import SINES
+from made_files import docx
 from places import HELPERS
 
 from haluagent.cli import main as cli
@@ -104,6 +105,13 @@ def test_texts_come_from_files_and_standard_input(run: Run, tmp_path: Path) -> N
     assert result.agent.calls == [
         {"question": "What?", "response": "It is right.\n", "reference": "one\n\ntwo", "language": "en"}
     ]
+
+
+def test_a_response_may_be_standard_input_and_a_reference_a_word_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.docx").write_bytes(docx("<w:p><w:r><w:t>one</w:t></w:r></w:p>"))
+    result = run("detect", "--response", "-", "--reference", str(tmp_path / "a.docx"), stdin=b"It is right.\n")
+    assert result.agent.calls[0]["response"] == "It is right." and result.agent.calls[0]["reference"] == "one"
+    assert run("detect", "--response", "-", "--reference", "-", stdin=b"x").code == 2
 
 
 def test_input_is_a_json_object(run: Run, tmp_path: Path) -> None:

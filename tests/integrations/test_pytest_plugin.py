@@ -1,5 +1,6 @@
 """The pytest plugin in real runs of pytest, on a scripted model."""
 
+import json
 import re
 import subprocess
 import sys
@@ -128,6 +129,87 @@ def test_faithfulness_fails_above_the_threshold(inner: pytest.Pytester) -> None:
             r"E +answer: The sky over the harbour was green\.",
         ]
     )
+
+
+# Scores that a check would come to, one after another.
+SCORES = """
+from haluagent.checks.faithfulness import steady
+from haluagent.checks.faithfulness.records import Faithfulness
+from haluagent.pytest_plugin import assert_faithful
+
+def scores(monkeypatch, *given):
+    rest = iter(given)
+    async def acheck(agent, question, answer, documents, **options):
+        score = next(rest)
+        verdict = "FAIL" if score > 0.5 else "PASS"
+        return Faithfulness(question="", answer=answer, language="en", mode="fast", verdict=verdict, score=score)
+    monkeypatch.setattr(steady, "acheck", acheck)
+    return rest
+"""
+
+
+def test_a_score_near_the_threshold_is_taken_three_times(inner: pytest.Pytester) -> None:
+    inner.makepyfile(
+        SCORES
+        + """
+def test_median(monkeypatch):
+    rest = scores(monkeypatch, 0.58, 0.45, 0.48, 0.9)
+    assert_faithful("a", "b", margin=0.1)
+    assert next(rest) == 0.9
+
+def test_within_the_margin(monkeypatch):
+    scores(monkeypatch, 0.58, 0.59, 0.58)
+    assert_faithful("a", "b", margin=0.1)
+
+def test_above_it(monkeypatch):
+    scores(monkeypatch, 0.61)
+    assert_faithful("a", "b", margin=0.1)
+
+def test_without_a_margin(monkeypatch):
+    scores(monkeypatch, 0.51)
+    assert_faithful("a", "b")
+"""
+    )
+    ran = inner.runpytest()
+    ran.assert_outcomes(passed=2, failed=2)
+    ran.stdout.re_match_lines([r"E +AssertionError: not faithful .*score 0.61, threshold 0.50, margin 0.10"])
+
+
+def test_beside_a_baseline_only_what_is_worse_fails(inner: pytest.Pytester) -> None:
+    tests = """
+import pytest
+
+@pytest.mark.parametrize("given", {given})
+def test_one(monkeypatch, given):
+    scores(monkeypatch, *given)
+    for _ in given:
+        assert_faithful("a", "b")
+"""
+    names = "[pytest.param(given, id=str(n)) for n, given in enumerate({})]"
+    inner.makepyfile(SCORES + tests.format(given=names.format("[(0.1, 0.2), (0.9,), (0.1,), (0.3,)]")))
+    inner.runpytest("--haluagent-record=scores.json").assert_outcomes(passed=3, failed=1)
+    recorded = json.loads((inner.path / "scores.json").read_text())
+    assert list(recorded.values()) == [[0.1, 0.2], [0.9], [0.1], [0.3]]
+    inner.makepyfile(SCORES + tests.format(given=names.format("[(0.1, 0.9), (0.95,), (0.4,), (0.3,), (0.7,)]")))
+    ran = inner.runpytest("--haluagent-baseline=scores.json", "--junitxml=junit.xml")
+    ran.assert_outcomes(passed=3, failed=2, warnings=1)
+    ran.stdout.re_match_lines([r"E +AssertionError: not faithful .*score 0.90, threshold 0.50, before 0.20"])
+    ran.stdout.fnmatch_lines(["*UserWarning: as in the baseline, not faithful to the documents: score 0.95*"])
+    assert '<property name="haluagent_score" value="0.9500"' in (inner.path / "junit.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--haluagent-baseline=none.json", "none.json holds no scores that --haluagent-record wrote"),
+        ("--haluagent-baseline=list.json", "list.json holds no scores"),
+        ("--haluagent-record=none/scores.json", "none/scores.json cannot be written: No such file or directory"),
+    ],
+)
+def test_a_file_of_scores_that_is_none_is_told(inner: pytest.Pytester, option: str, message: str) -> None:
+    (inner.path / "list.json").write_text("[1]")
+    ran = inner.runpytest(option)
+    assert ran.ret == pytest.ExitCode.USAGE_ERROR and message in ran.stderr.str()
 
 
 def test_one_agent_serves_the_session_and_none_is_made_in_vain(inner: pytest.Pytester) -> None:

@@ -23,6 +23,7 @@ from places import ROOT
 
 DOCS = ROOT / "docs"
 GUIDES = (
+    "ci",
     "claims",
     "faithfulness",
     "integrations",

@@ -1,5 +1,6 @@
 """Documents: what is read from each kind of file, in each encoding, and what is said of broken ones."""
 
+import asyncio
 import io
 import json
 import re
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from made_files import docx, part
 
 from haluagent.search.documents.document import Document, LeftOut
 from haluagent.search.documents.encoding import Unreadable, decode
@@ -274,3 +276,63 @@ def test_a_broken_row_is_named_and_the_rest_goes_on(make: Make, row: str | bytes
     assert isinstance(first, LeftOut) and first.part == "line 1"
     assert re.search(problem, first.problem) and "\n" not in first.problem
     assert second == Document("r.jsonl, line 2", "good", None, 2)
+
+
+def paragraph(text: str, properties: str = "") -> str:
+    return f"<w:p><w:r><w:rPr>{properties}</w:rPr><w:t xml:space='preserve'>{text}</w:t></w:r></w:p>"
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_word_file_is_read_as_it_is_seen(make: Make, strict: bool) -> None:
+    row = "".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in ("Price", "12"))
+    body = (
+        paragraph("退货期为30天。")
+        + "<w:p><w:r><w:t>One</w:t><w:tab/><w:t>two</w:t><w:br/><w:t>three</w:t></w:r></w:p>"
+        + f"<w:tbl><w:tr>{row}</w:tr></w:tbl>"
+        + paragraph("never seen", "<w:vanish/>")
+        + paragraph("seen", '<w:vanish w:val="0"/>')
+        + "<w:p><w:pPr><w:rPr><w:vanish/></w:rPr></w:pPr><w:r><w:t>also seen</w:t></w:r></w:p>"
+        + "<w:p><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del><w:ins><w:r><w:t>added</w:t></w:r></w:ins></w:p>"
+        + "<w:p><w:moveFrom><w:r><w:t>moved</w:t></w:r></w:moveFrom><w:r><w:instrText>PAGE</w:instrText></w:r></w:p>"
+        + "<w:p><w:r><w:ruby><w:rt><w:r><w:t>hàn</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>汉</w:t></w:r></w:rubyBase></w:ruby></w:r></w:p>"
+    )
+    core = '<cp:coreProperties xmlns:cp="c" xmlns:dc="d"><dc:title>Hand&amp;book</dc:title><dc:creator>Me</dc:creator></cp:coreProperties>'
+    notes = part(paragraph("A note."), "footnotes")
+    data = docx(body, strict, "word/document2.xml", word__footnotes=notes, docProps__core=core)
+    found = only(make("a.docx", data))
+    assert found.title == "Hand&book"
+    assert found.text.replace(" ", "_").split("\n") == [
+        "退货期为30天。", "One\ttwo", "three", "Price_12_", "", "seen", "also_seen", "added", "", "汉", "A_note.",
+    ]  # fmt: skip
+
+
+BOMB = '<!DOCTYPE a [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;">]><a>&b;</a>'
+FILE = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (docx("", word__document=BOMB), "declares a document type"),
+        (docx("", word__document=FILE), "declares a document type"),
+        (docx("", word__document=b" " * 65_000_000 + b"<a/>"), "unpacks to more than 64 MB"),
+        (docx("", word__document="<a>"), "its part word/document.xml is no XML"),
+        (docx("<w:p/>"), "it is empty"),
+        (docx("", _rels__x="<a/>")[:-60], "no Word file that can be read"),
+        (b"\xd0\xcf\x11\xe0 an older form, or with a password", "no Word file that can be read, or has a password"),
+        (b"", "no Word file"),
+    ],
+)
+def test_a_word_file_that_attacks_or_is_broken_is_left(make: Make, data: bytes, problem: str) -> None:
+    with pytest.raises(Unreadable, match=problem):
+        list(read(make("a.docx", data)))
+
+
+def test_word_files_are_indexed(make: Make, tmp_path: Path) -> None:
+    from haluagent.search.index.local import LocalIndex
+
+    make("a.docx", docx(paragraph("The tower of Osk is 34 metres high.")))
+    index = LocalIndex(tmp_path / "i.db")
+    assert index.add([tmp_path]).added == 1
+    [result] = asyncio.run(index.search("How high is the tower of Osk?"))
+    assert result.text == "The tower of Osk is 34 metres high."

@@ -34,7 +34,9 @@ const said = value => value === null || value === undefined ? "no verdict" : val
 const report = row => row.detection || (row.others.find(other => other.detection) || {}).detection;
 const COLOURS = {missed: "wrong", alarm: "wrong", found: "wrong", clear: "right"};
 const colour = outcome => COLOURS[outcome] || outcome;
-const score = row => row.score == null ? "no score" : `score ${row.score.toFixed(2)}`;
+const score = (row, digits = 2) => row.score == null ? "no score" : `score ${row.score.toFixed(digits)}`;
+const FAITHFUL = {found: "not faithful", clear: "faithful"};  // of an answer beside its documents
+const named = row => row.reasons && FAITHFUL[row.outcome] || NAMES[row.outcome];
 const labelTag = label => tag(label, `${MARKS[label]} ${label.replace("_", " ")}`);
 
 function searched(row) {
@@ -72,7 +74,7 @@ function showMore() {
 
 function item(row) {
   const seen = report(row);
-  const summary = make("summary", "", tag(colour(row.outcome), NAMES[row.outcome]),
+  const summary = make("summary", "", tag(colour(row.outcome), named(row)),
     make("span", "name", row.name ?? `${row.dataset} ${row.id} · ${row.method}`),
     make("span", "preview", seen ? seen.response.slice(0, 300) : ""),
     make("span", "number", score(row)));
@@ -85,8 +87,9 @@ function item(row) {
 
 function body(row) {
   const seen = row.detection;
-  const gold = "wrong" in row ? ["Gold label: ", make("b", "", said(row.wrong)), " · verdict: "] : ["Verdict: "];
-  const parts = [make("p", "small", ...gold, make("b", "", said(row.verdict)), ` · ${score(row)}`, seen && seen.stop ? ` · stopped: ${seen.stop.replace("_", " ")}` : null)];
+  const verdicts = "wrong" in row ? ["Gold label: ", make("b", "", said(row.wrong)), " · verdict: ", make("b", "", said(row.verdict))]
+    : ["Verdict: ", make("b", "", named(row))];
+  const parts = [make("p", "small", ...verdicts, ` · ${score(row, 3)}`, seen && seen.stop ? ` · stopped: ${seen.stop.replace("_", " ")}` : null)];
   if (row.error != null) parts.push(make("p", "", tag("failed", "error"), " ", row.error));
   if (seen && seen.error && seen.error !== row.error) parts.push(make("p", "", tag("failed", "error"), " ", seen.error));
   const shared = report(row);

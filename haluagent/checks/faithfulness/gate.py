@@ -51,6 +51,8 @@ def read_rows(path: Path) -> list[CheckRow]:
         raise ConfigError(
             f"{path} does not hold results of `haluagent check` (a table has them in OUT.jsonl)"
         ) from error
+    if not rows:
+        raise ConfigError(f"{path} holds no results of `haluagent check`")
     return [rows[line] for line in sorted(rows)]
 
 

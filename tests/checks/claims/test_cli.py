@@ -1,5 +1,6 @@
 """`haluagent claims`: the three commands, before an endpoint on loopback; and those of the guide, as they stand there."""
 
+import csv
 import json
 import re
 from collections.abc import Sequence
@@ -132,3 +133,30 @@ def test_what_is_given_wrongly(
     call = run(served, "extract-check", write(Path("in.json")), Path("out.json"), *more)
     assert isinstance(call.exception, ConfigError) and message in str(call.exception)
     assert not Path("out.json").exists()
+
+
+def test_tables_of_responses(served: Any, tmp_path: Path) -> None:
+    """The columns are named; lists are JSON in the cells; what is written is read again."""
+    passages = json.dumps(["The tower of Osk.", "Built by Ulm."])
+    rows = [
+        ["no", "answer", "context"],
+        ["1", TOWER, "The tower of Osk is 34 metres high."],
+        ["2", "I don't know.", passages],
+    ]
+    with (tmp_path / "in.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    columns = ["--response", "answer", "--reference", "context"]
+    assert run(served, "extract-check", tmp_path / "in.csv", tmp_path / "whole.json", *columns).exit_code == 0
+    assert run(served, "extract", tmp_path / "in.csv", tmp_path / "out.csv", *columns).exit_code == 0
+    call = run(served, "check", tmp_path / "out.csv", tmp_path / "out.parquet", *columns)
+    assert call.exit_code == 0 and call.stdout.startswith("2 responses: Entailment ")
+    assert run(served, "check", tmp_path / "out.parquet", tmp_path / "out.jsonl", *columns).exit_code == 0
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    assert [list(item)[:3] for item in found] == [["no", "answer", "context"]] * 2
+    assert [item["ys"] for item in found] == [item["ys"] for item in read(tmp_path / "whole.json")]
+    assert found[0]["claims"] and found[1]["context"] == passages
+    call = run(served, "extract", tmp_path / "in.csv", tmp_path / "x.csv")
+    assert isinstance(call.exception, ConfigError)
+    assert str(call.exception).endswith(
+        "in.csv has no column response: it has no, answer, context; name it with --response"
+    )
