@@ -113,8 +113,9 @@ def write_rows(
     form: CsvForm | None = None,
     known: Mapping[str, type] | None = None,
 ) -> None:
-    """Write rows with these columns as CSV (in this `form`, or with commas) or as Parquet, in the kinds that are `known` or else those
-    of the values; lists and objects as JSON. `rows` is called once or twice. Raise `ConfigError` if the file cannot be written."""
+    """Write rows with these columns as CSV (in this `form`, or with commas) or as Parquet (in the kinds that are `known`, or
+    else those of the values); lists and objects as JSON. `rows` is called once or twice. Raise `ConfigError` if the file
+    cannot be written."""
     if out.format == "parquet":
         kinds = _kinds(names, rows()) | dict(known or {})
         own = {name: str(_value(name, str)) for name in names}

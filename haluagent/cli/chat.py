@@ -69,9 +69,9 @@ def chat(
 
 def talk(agent: "HaluAgent", lang: options.LanguageChoice = "auto") -> None:
     """Run a session with `agent` on standard input and output until it ends, then close the agent."""
-    from haluagent.cli.inputs import decode
     from haluagent.cli.session import Session
     from haluagent.cli.terminal import Screen, closed_pipe_ignored
+    from haluagent.cli.texts import decode
 
     screen = Screen()
     session = Session(agent, lang, status=screen.status)

@@ -139,9 +139,9 @@ def _one(
     import sys
 
     from haluagent.checks.faithfulness.check import check as check_answer
-    from haluagent.cli.inputs import STANDARD_INPUT, read_text
     from haluagent.cli.references import read_reference
     from haluagent.cli.terminal import Screen, closed_pipe_ignored
+    from haluagent.cli.texts import STANDARD_INPUT, read_text
     from haluagent.errors import ConfigError
 
     if answer is None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from haluagent.cli.texts import STANDARD_INPUT, read_text
 from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ def read_reference(name: str, private: bool = False) -> str:
     What of a file could not be read is said on standard error. Raise `ConfigError` if it is empty or cannot be read, or
     its reader is not installed.
     """
-    from haluagent.cli.inputs import STANDARD_INPUT, read_text
     from haluagent.search.documents.reading import KINDS
 
     if name.lower().startswith(PAGES):

@@ -147,7 +147,7 @@ def classify(
 
     from haluagent.checks.reliability import recorded
     from haluagent.checks.reliability.table import recorded_table
-    from haluagent.cli.inputs import STANDARD_INPUT, read_text
+    from haluagent.cli.texts import STANDARD_INPUT, read_text
 
     found = []
     with nullcontext() if rules else closing(options.make_agent(wanted)) as agent:

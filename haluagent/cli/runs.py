@@ -91,7 +91,7 @@ def check(
 
 def _read(file: str, source: RunSource, task: TaskOption | None, lang: options.LanguageChoice) -> "AgentRun":
     from haluagent.checks.runs.forms import reading
-    from haluagent.cli.inputs import STANDARD_INPUT, read_text
+    from haluagent.cli.texts import STANDARD_INPUT, read_text
 
     place = "standard input" if file == STANDARD_INPUT else file
     run = reading.read_text(read_text(file), place, source)

@@ -78,7 +78,7 @@ def run(
     Exit code: 0 it ran to its end, 1 it failed, 3 it could not be run (the sandbox failed, or lacks a package), 2
     invalid options or input.
     """
-    from haluagent.cli.inputs import read_text
+    from haluagent.cli.texts import read_text
     from haluagent.sandbox import choose
 
     code = read_text(file)

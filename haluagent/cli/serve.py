@@ -117,7 +117,7 @@ def make_shared_agent(wanted: AgentOptions, running: int | None) -> "tuple[HaluA
 def read_token(file: Path | None) -> str | None:
     """Return the token that requests must carry. Raises ConfigError for one that is too easy to guess or that no header
     can hold."""
-    from haluagent.cli.inputs import read_text
+    from haluagent.cli.texts import read_text
     from haluagent.errors import ConfigError
 
     place, token = (

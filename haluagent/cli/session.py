@@ -12,9 +12,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from haluagent.cli.inputs import read_text
 from haluagent.cli.options import LanguageChoice
 from haluagent.cli.partial import PartialDetection
+from haluagent.cli.texts import read_text
 from haluagent.errors import ConfigError
 from haluagent.events import Answered
 from haluagent.report.lines import Line, entry_lines, report_lines
