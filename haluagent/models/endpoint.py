@@ -59,6 +59,9 @@ class Endpoint:
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.base_url = normalize(base_url)
+        url = httpx.URL(self.base_url)
+        self._url = str(url.copy_with(userinfo=b""))
+        self._auth = (url.username, url.password) if url.userinfo else None
         self._headers = headers(api_key)
         self._timeout = httpx.Timeout(timeout, connect=min(10.0, timeout))
         self._attempts = attempts
@@ -81,7 +84,7 @@ class Endpoint:
         )
         session = self._session()
         async with session.places:
-            return await retrying(self._try, session.client, self.base_url + path, body)
+            return await retrying(self._try, session.client, self._url + path, body)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop, and forget those of loops that have ended."""
@@ -97,6 +100,7 @@ class Endpoint:
             self._forget_ended_loops()
             client = httpx.AsyncClient(
                 headers=self._headers,
+                auth=self._auth,
                 timeout=self._timeout,
                 trust_env=not is_local(self.base_url),
                 transport=_transport(),
