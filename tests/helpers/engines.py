@@ -17,6 +17,7 @@ import lora
 import vllm_cpu
 
 from haluagent.models import OpenAIModel
+from haluagent.models.endpoint import headers
 from haluagent.models.engines.embedded import EmbeddedModel
 
 BASE = vllm_cpu.BASE
@@ -119,11 +120,11 @@ def serving(engine: str, arguments: Sequence[str], folder: Path) -> Iterator[Ser
 def _wait(server: Server, log: Path) -> None:
     """Wait until the server lists its models; the limit of a test ends it where that never comes."""
     while server.process.poll() is None:
-        try:
-            httpx.get(f"{server.url}/models", trust_env=False, timeout=60)
-            return
-        except httpx.TransportError:
-            time.sleep(0.5)  # it takes from seconds to a minute, and is not to lose them to the asking
+        with suppress(httpx.TransportError):
+            asked = httpx.get(f"{server.url}/models", headers=headers(KEY), trust_env=False, timeout=60)
+            if asked.status_code == 200:  # llama.cpp says 503 while it loads
+                return
+        time.sleep(0.5)  # it takes from seconds to a minute, and is not to lose them to the asking
     raise AssertionError(f"the server ended with {server.process.returncode}:\n{log.read_text()[-3000:]}")
 
 
