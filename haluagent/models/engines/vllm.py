@@ -71,7 +71,7 @@ def _working(executable: str) -> str:
     )
     if tried.returncode:
         said = [line.strip() for line in (tried.stdout + tried.stderr).splitlines() if line.strip()]
-        why = said[-1][:300] if said else f"it ended with {tried.returncode} and said nothing"
+        why = said[-1][:300].rstrip(".") if said else f"it ended with {tried.returncode} and said nothing"
         raise ConfigError(
             f"{executable} does not run here: {why} (there are builds of vLLM for NVIDIA, AMD and Intel GPUs and for CPUs: "
             "install the one for this machine, see docs/engines.md; or use --engine llama.cpp)"
