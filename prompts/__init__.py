@@ -21,6 +21,7 @@ FOLDERS = (
     "runs",
     "reliability",
     "bench",
+    "proxy",
 )
 
 _TURN = "\x02"  # separates the messages of a conversation; `fence` removes it from outside text

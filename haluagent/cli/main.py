@@ -20,6 +20,7 @@ from haluagent.cli.index import app as index_app
 from haluagent.cli.knowledge import app as knowledge_app
 from haluagent.cli.mcp import mcp
 from haluagent.cli.model import app as model_app
+from haluagent.cli.proxy import proxy
 from haluagent.cli.reliability import app as reliability_app
 from haluagent.cli.report import report
 from haluagent.cli.runs import app as runs_app
@@ -48,6 +49,7 @@ app.command()(batch)
 app.command()(check)
 app.command()(report)
 app.command()(serve)
+app.command()(proxy)
 app.command()(mcp)
 app.command()(calibrate)
 app.command()(doctor)

@@ -40,17 +40,6 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
         traces = tracing.from_environment(agent.model.name)
         watchers = [Metrics(tool.name for tool in agent.registry), *([] if traces is None else [traces])]
 
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        # A thread that waits for algebra or a sandbox costs nothing: there are enough for what others do.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "haluagent"))
-        loading = scheduler.loader.load()
-        # Loading takes seconds, so it starts in the background.
-        asyncio.get_running_loop().run_in_executor(None, languages.identifier)
-        yield
-        loading.cancel()
-        await agent.aclose()
-
     allowed = Middleware(
         CORSMiddleware, allow_origins=settings.origins, allow_methods=["GET", "POST"], allow_headers=["Authorization", "Content-Type"],
         expose_headers=["X-Request-Id", "Retry-After"],
@@ -66,8 +55,8 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
             *([allowed] if settings.origins else []),
             Middleware(TokenCheck, settings=settings),
         ],
-        exception_handlers={HTTPException: _http_error, HttpProblem: _problem},
-        lifespan=lifespan,
+        exception_handlers=PROBLEMS,
+        lifespan=lambda app: working(scheduler),
         generate_unique_id_function=lambda route: route.path_format.strip("/").replace("/", "_").removesuffix(".json"),
         responses=errors("forbidden", "internal"),
         # FastAPI's own telemetry would hold texts of requests.
@@ -82,6 +71,19 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
         if isinstance(route, APIRoute) and route.methods == {"GET"}:
             route.methods = {"GET", "HEAD"}
     return app
+
+
+@asynccontextmanager
+async def working(scheduler: Scheduler) -> AsyncIterator[None]:
+    """Load the model as soon as this is entered, and free the agent's connections at the end."""
+    # A thread that waits for algebra or a sandbox costs nothing: there are enough for what others do.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "haluagent"))
+    loading = scheduler.loader.load()
+    # Loading takes seconds, so it starts in the background.
+    asyncio.get_running_loop().run_in_executor(None, languages.identifier)
+    yield
+    loading.cancel()
+    await scheduler.agent.aclose()
 
 
 def _add_reports(app: FastAPI, scheduler: Scheduler, metrics: Metrics | None) -> None:
@@ -139,3 +141,7 @@ async def _http_error(request: Request, error: Any) -> Response:
 async def _problem(request: Request, problem: Any) -> Response:
     answer: Response = problem.response()
     return answer
+
+
+# How an application answers what its endpoints raise.
+PROBLEMS: dict[Any, Any] = {HTTPException: _http_error, HttpProblem: _problem}

@@ -67,7 +67,7 @@ class JobRequest(Request):
         super().__init__(request.scope, request.receive)
         self._job = job
         self._scheduler: Scheduler = request.app.state.scheduler
-        self._watch = _Watches(request.app.state.watchers, job, dict(request.headers))
+        self._watch = Watches(request.app.state.watchers, job, dict(request.headers))
         self._large = False
         self.admitted: Admitted | None = None
         self.data: dict[str, Any] = {}
@@ -77,7 +77,7 @@ class JobRequest(Request):
         if self.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             raise HttpProblem("media_type", "send the body as JSON, with Content-Type: application/json")
         settings = self._scheduler.settings
-        body = await _body(self, settings.body)
+        body = await receive_body(self, settings.body)
         self._large = len(body) > LARGE
         self.data = await self.aside(read, body, settings.text)
         if settings.log_texts:
@@ -105,7 +105,7 @@ class JobRequest(Request):
         place = self.admitted.place
         if wants_events(self.headers.get("accept", "")):
             return StreamReply(place.before if place.waits else None, partial(self._work, run, text))
-        status, written = await self._work(run, text, lambda event: None, _disconnected(self.receive))
+        status, written = await self._work(run, text, lambda event: None, disconnected(self.receive))
         return Response(written, status, media_type="application/json")
 
     async def _work(self, run: Run, text: Callable[[Any], str], tell: Tell, gone: Awaitable[object]) -> tuple[int, str]:
@@ -143,13 +143,13 @@ class JobRequest(Request):
         self._watch.ended(Outcome(job=self._job, ending=ending, waited=waited, worked=worked, result=result))
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
     """Wait until the client is gone; its body has been read."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _body(request: Request, limit: int) -> bytes:
+async def receive_body(request: Request, limit: int) -> bytes:
     """Return the body of a request. Raises HttpProblem where it has more than `limit` bytes, which are not kept."""
     length = request.headers.get("content-length", "")
     announced = int(length[:20]) if length.isascii() and length.isdigit() else 0
@@ -176,7 +176,7 @@ async def _body(request: Request, limit: int) -> bytes:
     return bytes(body)
 
 
-class _Watches:
+class Watches:
     """Several watches as one. One that raises goes to the log, and harms neither the others nor the request."""
 
     def __init__(self, watchers: Sequence[Watcher], job: Job, headers: dict[str, str]) -> None:

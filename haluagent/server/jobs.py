@@ -1,8 +1,7 @@
 """The endpoints that work on a body: the same work, and the same JSON, as the command line."""
 
 import json
-from contextlib import aclosing
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Response
 
@@ -16,11 +15,10 @@ from haluagent.checks.runs.forms import reading
 from haluagent.checks.runs.gate import acheck_run
 from haluagent.checks.runs.records import AgentRun, HallucinationReport
 from haluagent.checks.runs.settings import GateSettings
-from haluagent.events import Answered
 from haluagent.server.bodies import AnyRun, CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, bounded
 from haluagent.server.endpoint import JobRequest, JobRoute
 from haluagent.server.openapi import FOUND, JOB_ERRORS, CheckAnswer, ClaimsAnswer, ErrorAnswer, errors
-from haluagent.server.scheduler import Tell
+from haluagent.server.scheduler import Tell, detecting
 from haluagent.types import Detection
 
 router = APIRouter(prefix="/v1", route_class=JobRoute, responses=errors(*JOB_ERRORS) | FOUND)
@@ -45,16 +43,7 @@ async def detect(
     One that reached the deadline is a 200: what was found until then, with `budget` as its `stop`.
     """
     reference = body.reference if isinstance(body.reference, str) else "\n\n".join(body.reference or [])
-
-    async def run(agent: HaluAgent, tell: Tell) -> Detection:
-        # `astream` is declared an iterator; it is a generator, whose closing ends the detection
-        events = cast(Any, agent.astream(body.question, body.response, reference or None, body.language))
-        async with aclosing(events):
-            async for event in events:
-                tell(event)
-        assert isinstance(event, Answered)
-        return event.detection
-
+    run = detecting(body.question, body.response, reference, body.language)
     return await request.answer(run, Detection.model_dump_json)
 
 

@@ -49,7 +49,7 @@ class RequestLog:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers["x-request-id"] = request_id
+                headers.setdefault("x-request-id", request_id)
             await send(message)
 
         try:

@@ -34,7 +34,7 @@ class Metrics:
 
     def __init__(self, tools: Iterable[str]) -> None:
         self.tools = frozenset(tools)
-        self._registry = registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self.requests = Counter(
             "haluagent_requests", "Requests, by how they ended", ["job", "ending"], registry=registry
@@ -78,14 +78,14 @@ class Metrics:
 
     def follow_queue(self, state: Callable[[], tuple[int, int]]) -> None:
         """Show how many requests are running and waiting: `state` is called whenever the metrics are read."""
-        running = Gauge("haluagent_requests_running", "Requests being worked on", registry=self._registry)
+        running = Gauge("haluagent_requests_running", "Requests being worked on", registry=self.registry)
         running.set_function(lambda: state()[0])
-        waiting = Gauge("haluagent_requests_waiting", "Requests in the queue", registry=self._registry)
+        waiting = Gauge("haluagent_requests_waiting", "Requests in the queue", registry=self.registry)
         waiting.set_function(lambda: state()[1])
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)
 
     def watch(self, job: Job, headers: dict[str, str]) -> "RequestMetrics":
         return RequestMetrics(self)

@@ -14,7 +14,7 @@ from haluagent.server.watch import Ending
 
 Type = Literal[
     "invalid", "unauthorized", "forbidden", "not_found", "method", "too_large", "media_type", "busy", "internal", "model",
-    "stopping", "not_ready", "deadline",
+    "stopping", "not_ready", "deadline", "upstream",
 ]  # fmt: skip
 # Each type with its status, and what it means.
 ERRORS: dict[Type, tuple[int, str]] = {
@@ -37,6 +37,7 @@ ERRORS: dict[Type, tuple[int, str]] = {
     "stopping": (503, "The server is being stopped."),
     "not_ready": (503, "The model is not loaded yet, or its endpoint does not answer."),
     "deadline": (504, "The work took longer than the server allows, and there is nothing to show of it."),
+    "upstream": (502, "The server behind the proxy did not answer, or not in a form that can be checked."),
 }
 
 logger = logging.getLogger(__name__)

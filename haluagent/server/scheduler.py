@@ -3,22 +3,42 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Literal, cast
 
 from starlette.requests import ClientDisconnect
 
 from haluagent.agent import HaluAgent
-from haluagent.events import Event
+from haluagent.events import Answered, Event
 from haluagent.sandbox.worker.work import as_work
 from haluagent.server.loader import ModelLoader
 from haluagent.server.problems import HttpProblem
 from haluagent.server.queue import Place, RequestQueue
 from haluagent.server.settings import ServerSettings
 from haluagent.server.watch import Result
+from haluagent.types import Detection
 
 LATE = 5.0  # seconds that work may take beyond the deadline to report what it has
 
 Tell = Callable[[Event], None]
 Run = Callable[[HaluAgent, Tell], Awaitable[Result]]  # the work on a request, which tells of its events
+
+
+def detecting(
+    question: str | None, response: str, reference: str | None, language: Literal["auto", "en", "zh"] = "auto"
+) -> "Callable[[HaluAgent, Tell], Awaitable[Detection]]":
+    """Return the work of a detection. A blank reference is none."""
+
+    async def run(agent: HaluAgent, tell: Tell) -> Detection:
+        # `astream` is declared an iterator; it is a generator, whose closing ends the detection
+        events = cast(Any, agent.astream(question, response, reference or None, language))
+        async with aclosing(events):
+            async for event in events:
+                tell(event)
+        assert isinstance(event, Answered)
+        return event.detection
+
+    return run
 
 
 class Scheduler:

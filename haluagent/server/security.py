@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from haluagent.server.problems import HttpProblem
 from haluagent.server.settings import ServerSettings
 
-_OPEN = ("/", "/healthz", "/readyz", "/openapi.json")  # and the files of the page
+_OPEN = ("/", "/health", "/healthz", "/readyz", "/openapi.json")  # and the files of the page
 
 
 class AccessCheck:
