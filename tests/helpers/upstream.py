@@ -43,9 +43,10 @@ class Upstream:
         self.left = 0
         listening = listen("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        self.server = uvicorn.Server(
-            uvicorn.Config(self._app, log_config=None, lifespan="off", interface="asgi3", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(
+            self._app, log_config=None, lifespan="off", interface="asgi3", timeout_graceful_shutdown=1
         )
+        self.server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self.server.run, args=([listening],), daemon=True)
         self._thread.start()
 

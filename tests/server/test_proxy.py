@@ -127,7 +127,7 @@ def test_a_wrong_answer_is_blocked_in_the_language_of_the_user(
     answer = post(url, {"messages": [{"role": "user", "content": question}]})
     data = answer.json()
     assert refusal in data["choices"][0]["message"]["content"] and WRONG not in answer.text
-    assert data["choices"][0]["finish_reason"] == "content_filter" and data["usage"]["total_tokens"] == 14
+    assert data["choices"][0]["finish_reason"] == "stop" and data["usage"]["total_tokens"] == 14
     assert answer.headers["x-haluagent-handling"] == "blocked"
     report = http.get(f"{url}/reports/{answer.headers['x-haluagent-report']}").json()
     assert report["answers"][0]["text"] == WRONG and report["answers"][0]["sent"] in answer.text
@@ -138,12 +138,17 @@ def test_each_choice_is_checked(start: Start, upstream: Upstream) -> None:
     answer = post(url, ASK | {"n": 3})
     first, second, third = (choice["message"]["content"] for choice in answer.json()["choices"])
     assert first == RIGHT and REFUSED in second and third is None
-    pieces = [chunk({"content": RIGHT}, 0), chunk({"content": WRONG}, 1), chunk({}, 0, "length"), chunk({}, 1, "stop")]
+    pieces = [
+        chunk({"content": RIGHT}, 0),
+        chunk({"content": WRONG}, 1),
+        chunk({}, 0, "length"),
+        chunk({}, 1, "length"),
+    ]
     upstream.answer = Reply([*pieces, b"data: [DONE]\n\n"], EVENTS)
     raw = post(url, STREAM | {"n": 2}).content
     assert said(raw, 0) == RIGHT and REFUSED in said(raw, 1) and "79" not in said(raw, 1)
     ends = {choice["index"]: choice["finish_reason"] for data in datas(raw)[:-1] for choice in data["choices"]}
-    assert ends == {0: "length", 1: "content_filter"}
+    assert ends == {0: "length", 1: "stop"}
 
 
 def test_a_message_that_only_calls_tools_is_not_checked(start: Start, upstream: Upstream) -> None:
@@ -183,7 +188,7 @@ def test_a_held_stream_goes_out_sentence_by_sentence(start: Start, upstream: Ups
             if "sea is blue." in said(raw):
                 second.set()
     assert said(raw).startswith("It is 12 * 7 = 84. The sea is blue. \n\n" + REST) and "79" not in raw.decode()
-    assert datas(raw)[-2]["choices"][0]["finish_reason"] == "content_filter"
+    assert datas(raw)[-2]["choices"][0]["finish_reason"] == "stop"
     report = datas(raw)[-1]["haluagent"]
     assert (report["verdict"], report["handling"]) == ("contradicted", "blocked")
     assert report["spans"][-1] == {"choice": "0", "span": [36, 48], "label": "contradicted"}
@@ -284,7 +289,7 @@ def test_responses_are_checked_too(start: Start, upstream: Upstream) -> None:
     upstream.answer = Reply([json.dumps(response(RIGHT, WRONG)).encode()])
     data = post(url, body, "/v1/responses").json()
     first, second = (item["content"][0]["text"] for item in data["output"])
-    assert first == RIGHT and second.startswith(REFUSED) and data["status"] == "incomplete"
+    assert first == RIGHT and second.startswith(REFUSED)
     events = response_events("It is 12 * 7", " = 84. 84 ", "- 4 = 79.")
     upstream.answer = Reply(events, EVENTS)
     raw = post(url, body | {"stream": True}, "/v1/responses").content
@@ -296,8 +301,8 @@ def test_responses_are_checked_too(start: Start, upstream: Upstream) -> None:
     assert by_type["response.output_text.done"]["text"].startswith(sent)
     assert by_type["response.content_part.done"]["part"]["text"].startswith(sent)
     assert by_type["response.output_item.done"]["item"]["content"][0]["text"].startswith(sent)
-    ended = by_type["response.incomplete"]["response"]
-    assert ended["output"][0]["content"][0]["text"].startswith(sent) and ended["status"] == "incomplete"
+    ended = by_type["response.completed"]["response"]
+    assert ended["output"][0]["content"][0]["text"].startswith(sent)
     assert [data["sequence_number"] for data in found] == list(range(len(found)))
     assert found[-1]["haluagent"]["handling"] == "blocked"
     for policy in (Rules(), BLOCK):

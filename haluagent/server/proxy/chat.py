@@ -7,7 +7,7 @@ from haluagent.server.proxy.forms import Data, Piece, objects
 from haluagent.server.proxy.sources import SPEAKERS, Speaker, text_of
 from haluagent.server.proxy.sse import SentEvent, encode
 
-FILTERED = "content_filter"
+ENDED = "stop"  # also of a refusal: to `content_filter` the official client answers with an exception
 
 
 class ChatForm:
@@ -36,7 +36,7 @@ class ChatForm:
         for place, choice in enumerate(objects(answer["choices"])):
             if (name := _name(choice, place)) in sent:
                 message = {"role": "assistant", "content": sent[name]}
-                choice = _bare(choice) | {"message": message, "finish_reason": FILTERED}
+                choice = _bare(choice) | {"message": message, "finish_reason": ENDED}
             choices.append(choice)
         return answer | {"choices": choices}
 
@@ -71,7 +71,7 @@ class ChatForm:
             told = choice | {"delta": {"content": refusal}, "finish_reason": None}
             yield piece.changed(_without_usage(piece.data) | {"choices": [told]})
         if piece.ends:
-            yield piece.changed(piece.data | {"choices": [choice | {"delta": {}, "finish_reason": FILTERED}]})
+            yield piece.changed(piece.data | {"choices": [choice | {"delta": {}, "finish_reason": ENDED}]})
 
     def closing(self, piece: Piece, sent: Mapping[str, str]) -> Piece:
         return piece

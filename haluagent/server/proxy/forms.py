@@ -51,7 +51,7 @@ class AnswerForm(Protocol):
         """Return the texts of a complete answer, by choice. Raises ValueError for data that is no answer."""
 
     def replaced(self, answer: Data, sent: Mapping[str, str]) -> Data:
-        """Return a complete answer with other texts for some of its choices, which are marked as filtered."""
+        """Return a complete answer with other texts for some of its choices."""
 
     def pieces(self, event: SentEvent) -> Iterator[Piece]:
         """Yield the parts of an event of a stream."""

@@ -9,7 +9,6 @@ from haluagent.server.proxy.sse import SentEvent, encode
 
 NUMBER, REPORT = "sequence_number", "haluagent.report"
 DELTA, TEXT_DONE = "response.output_text.delta", "response.output_text.done"
-FILTERED = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
 
 
 class ResponsesForm:
@@ -42,7 +41,7 @@ class ResponsesForm:
 
     def replaced(self, answer: Data, sent: Mapping[str, str]) -> Data:
         output = [_item(item, index, sent) for index, item in enumerate(answer["output"])]
-        return answer | {"output": output} | FILTERED
+        return answer | {"output": output}
 
     def pieces(self, event: SentEvent) -> Iterator[Piece]:
         data = event.data
@@ -82,12 +81,7 @@ class ResponsesForm:
             return piece.changed(data | {"item": _item(item, output, sent)})
         response = data.get("response")
         if isinstance(response, dict) and response.get("output"):
-            event = piece.event
-            changed = data | {"response": self.replaced(response, sent)}
-            if data.get("type") == "response.completed":
-                changed["type"] = "response.incomplete"
-                event = SentEvent(b"", event.name and "response.incomplete")
-            return Piece(event, changed)
+            return piece.changed(data | {"response": self.replaced(response, sent)})
         return piece
 
     def numbered(self, piece: Piece, shift: int) -> Piece:
