@@ -131,6 +131,7 @@ GROUPS = {
             "haluagent/pytest_plugin.py",
             "haluagent/server/tracing",
             "haluagent/models/calls",
+            "haluagent/server/proxy/",
             "haluagent/checks/runs/",
         ),
         modules(

@@ -6,6 +6,7 @@ import tomllib
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from places import ROOT
 
@@ -38,23 +39,28 @@ def instructions(stage: int | None = None) -> list[tuple[str, str]]:
     return found
 
 
-def test_only_the_server_is_published_and_on_loopback() -> None:
-    assert [name for name, service in SERVICES.items() if "ports" in service] == ["server"]
-    (port,) = SERVICES["server"]["ports"]
-    assert port == "${HALUAGENT_ADDRESS:-127.0.0.1}:${HALUAGENT_PORT:-8642}:8642"
+def test_only_what_wants_a_token_is_published_and_on_loopback() -> None:
+    assert {name: service["ports"] for name, service in SERVICES.items() if "ports" in service} == {
+        "server": ["${HALUAGENT_ADDRESS:-127.0.0.1}:${HALUAGENT_PORT:-8642}:8642"],
+        "proxy": ["${HALUAGENT_ADDRESS:-127.0.0.1}:${HALUAGENT_PROXY_PORT:-8643}:8643"],
+    }
+    assert "--token-file=/run/secrets/haluagent-token" in SERVICES["proxy"]["command"]
     assert not any("network_mode" in service or "expose" in service for service in SERVICES.values())
 
 
 def test_each_part_reaches_what_the_page_says() -> None:
     networks = COMPOSE["networks"]
     inside = {name for name, network in networks.items() if network.get("internal")}
-    assert inside == {"model", "search"}
+    assert inside == {"model", "search", "chat"}
     assert networks["door"]["driver_opts"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
     reached = {name: set(service["networks"]) for name, service in SERVICES.items()}
     assert reached == {
         "server": {"door", "model", "search"}, "vllm": {"model"}, "searxng": {"search", "internet"}, "weights": {"internet"},
+        "proxy": {"door", "model", "chat"}, "chat": {"chat"},
     }  # fmt: skip
-    assert SERVICES["weights"]["profiles"] == ["setup"]  # not started with the others
+    # not started with the others
+    assert SERVICES["weights"]["profiles"] == ["setup"]
+    assert SERVICES["proxy"]["profiles"] == SERVICES["chat"]["profiles"] == ["chat"]
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -85,11 +91,11 @@ def test_every_image_has_a_version() -> None:
     for image in (base["BASE"] if image == "${BASE}" else image for image in images):
         tag = image.rpartition(":")[2]
         assert re.search(r"\d", tag) and "latest" not in tag and ":" in image, image
-    assert SERVICES["server"]["image"] == f"haluagent:{__version__}"
+    assert all(SERVICES[name]["image"] == f"haluagent:{__version__}" for name in ("server", "proxy", "chat"))
 
 
 def test_secrets_are_in_files() -> None:
-    assert SERVICES["server"]["secrets"] == ["haluagent-token"]
+    assert all(SERVICES[name]["secrets"] == ["haluagent-token"] for name in ("server", "proxy", "chat"))
     assert list(COMPOSE["secrets"]["haluagent-token"]) == ["file"]
     names = [key for service in SERVICES.values() for key in service.get("environment", {})]
     names += re.findall(r"^(?:ENV|ARG) (.*)$", DOCKERFILE, flags=re.M)
@@ -106,11 +112,22 @@ def test_every_part_that_is_waited_for_has_a_health_check() -> None:
         "vllm": {"condition": "service_healthy"},
         "searxng": {"condition": "service_started"},
     }  # works without searches
-    assert all("healthcheck" in SERVICES[name] for name in waits)
+    assert SERVICES["proxy"]["depends_on"] == {"vllm": {"condition": "service_healthy"}}
+    assert SERVICES["chat"]["depends_on"] == {"proxy": {"condition": "service_healthy"}}
+    assert all("healthcheck" in SERVICES[name] for name in (*waits, "proxy"))
     check = next(rest for name, rest in instructions(1) if name == "HEALTHCHECK")
     command = json.loads(check[check.index("[") :])
     assert command[:2] == ["python", "-c"] and "/readyz" in command[2]
     compile(command[2], "health check", "exec")
+
+
+def test_the_proxy_is_started_with_options_that_there_are() -> None:
+    from haluagent.cli.main import app
+
+    name, *arguments = SERVICES["proxy"]["command"]
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {argument.partition("=")[0] for argument in arguments} <= known
 
 
 def test_the_image_runs_as_an_ordinary_user_in_exec_form() -> None:

@@ -29,6 +29,7 @@ GUIDES = (
     "integrations",
     "knowledge",
     "mcp",
+    "proxy",
     "runs",
     "reliability",
     "server",

@@ -4,12 +4,15 @@ alone. The checker's model is scripted: a calculation is right or wrong, and any
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 from scripted import ScriptedModel
 from serving import RESPONSE, Held, Serving, http, make_agent, until
 from upstream import EVENTS, Asked, Reply, Upstream, chat, chunk, chunks, response, response_events
@@ -553,6 +556,20 @@ def test_a_token_is_the_clients_key_and_stays_with_the_proxy(start: Start, upstr
         for path in ("/v1/models", "/metrics", f"/reports/{found.headers['x-haluagent-report']}"):
             assert http.get(url + path).status_code == 401
         assert http.get(url + "/health").json() == {"status": "ok", "checker": "ready"}
+
+
+def test_the_example_talks_to_the_proxy(start: Start, upstream: Upstream, tmp_path: Path) -> None:
+    models = Reply([b'{"data": [{"id": "m"}]}'])
+    upstream.answer = lambda asked: models if "models" in asked.path else Reply(chunks("84 - 4 = ", "79."), EVENTS)
+    key = tmp_path / "key"
+    key.write_text("correct-horse-battery\n")
+    url = start(BLOCK, server={"token": "correct-horse-battery"})
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "chat.py"), url + "/v1", str(key)], input="How many?\nAnd now?\n",
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout.count(REFUSED) == 2 and "[contradicted, blocked, report " in ran.stdout and "79" not in ran.stdout
+    assert len(upstream.asked[-1].json["messages"]) == 3
 
 
 def test_no_text_is_logged(start: Start, upstream: Upstream, caplog: pytest.LogCaptureFixture) -> None:

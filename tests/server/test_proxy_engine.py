@@ -51,7 +51,9 @@ def served() -> Iterator[str]:
 def test_a_conversation(served: str, rules: Rules) -> None:
     server = ServerSettings(grace=0.2)
     agent = HaluAgent(base_url=served, sandbox="none", search="none")
-    with Serving(agent, server, app=make_proxy(agent, ProxySettings(server=server, upstream=served, rules=rules))) as proxy:
+    with Serving(
+        agent, server, app=make_proxy(agent, ProxySettings(server=server, upstream=served, rules=rules))
+    ) as proxy:
         url = proxy.url + "/v1/chat/completions"
         direct = httpx.post(served + "/chat/completions", json=BODY, timeout=300, trust_env=False).json()
         complete = httpx.post(url, json=BODY, timeout=300, trust_env=False)

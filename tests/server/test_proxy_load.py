@@ -77,6 +77,7 @@ def all_at_once(url: str) -> list[tuple[list[dict[str, Any]], float, float]]:
     async def run() -> list[Any]:
         async with httpx.AsyncClient(timeout=120, trust_env=False, limits=httpx.Limits(max_connections=None)) as http:
             await ask(http, url, 0)  # what is made once
+            show("one at a time", [await ask(http, url, number) for number in range(0, 20, 2)])
             return await asyncio.gather(*(ask(http, url, number) for number in range(STREAMS)))
 
     return asyncio.run(run())
@@ -84,7 +85,7 @@ def all_at_once(url: str) -> list[tuple[list[dict[str, Any]], float, float]]:
 
 def show(name: str, found: list[tuple[list[dict[str, Any]], float, float]]) -> None:
     first, end = (statistics.median(one[place] for one in found) for place in (1, 2))
-    print(f"\n{name}: {STREAMS} streams, median seconds to the first text {first:.3f}, to the end {end:.3f}")
+    print(f"\n{name}: {len(found)} streams, median seconds to the first text {first:.3f}, to the end {end:.3f}")
 
 
 @pytest.mark.parametrize("policy", ["annotate", "block", "revise"])
@@ -93,10 +94,10 @@ def test_fifty_streams_at_once_lose_nothing_and_cross_nowhere(upstream: Upstream
     rules = Rules(policy=policy, on_error=None if policy == "annotate" else "closed")
     agent = make_agent(PacedModel(ScriptedModel.calculate))
     app = make_proxy(agent, ProxySettings(server=server, upstream=upstream.url, rules=rules, conversations=STREAMS))
-    show("without the proxy", all_at_once(upstream.url))
+    show("at once, without the proxy", all_at_once(upstream.url))
     with Serving(agent, server, app=app) as proxy:
         found = all_at_once(proxy.url + "/v1")
-        show(policy, found)
+        show(f"at once, {policy}", found)
         reports = [httpx.get(f"{proxy.url}/reports/{one[0][-1]['haluagent']['report']}").json() for one in found]
     added = sorted(report["added_seconds"] for report in reports)
     print(f"added: median {statistics.median(added):.3f} s, largest {added[-1]:.3f} s")
