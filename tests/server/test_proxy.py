@@ -278,6 +278,7 @@ def test_a_wrong_answer_is_asked_for_once_more(
     report = http.get(f"{url}/reports/{found.headers['x-haluagent-report']}").json()
     assert report["handling"] == ("revised" if out else "blocked")
     assert report["verdict"] == ("supported" if second == RIGHT else "contradicted")
+    assert metric(url, 'haluagent_proxy_failures_total{kind="upstream"}') == (second == "error")
 
 
 def test_an_answer_that_is_right_is_not_asked_for_again(start: Start, upstream: Upstream) -> None:
@@ -347,6 +348,9 @@ def test_the_rest_of_the_api_passes_through(start: Start, upstream: Upstream) ->
     assert upstream.asked[1].json == {"input": "x", "own": 1}
     http.request("DELETE", url + "/v1/files/a%20b")
     assert (upstream.asked[2].method, upstream.asked[2].path) == ("DELETE", "/v1/files/a%20b")
+    send(url, {}, "/v1/bare").close()
+    until(lambda: len(upstream.asked) == 4)
+    assert {*upstream.asked.pop().headers} <= {"host", "content-length", "connection"}
     for path in ("/tokenize", "/v1/../admin", "/v1/%2e%2e/admin", "/v1"):
         assert http.request("GET", url + "/x", extensions={"target": path.encode()}).status_code == 404
     assert len(upstream.asked) == 3

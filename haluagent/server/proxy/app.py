@@ -14,7 +14,7 @@ from haluagent.server import tracing
 from haluagent.server.app import PROBLEMS, working
 from haluagent.server.log import RequestLog
 from haluagent.server.problems import HttpProblem
-from haluagent.server.proxy.check import Checker, ProxyScheduler
+from haluagent.server.proxy.check import AnswerChecker, ProxyScheduler
 from haluagent.server.proxy.conversation import Desk
 from haluagent.server.proxy.endpoint import ProxyEndpoint
 from haluagent.server.proxy.metrics import ProxyMetrics
@@ -35,7 +35,7 @@ def make_proxy(agent: HaluAgent, settings: ProxySettings) -> Starlette:
     traces = tracing.from_environment(agent.model.name)
     watchers: Sequence[Watcher] = [metrics, *([] if traces is None else [traces])]
     desk, upstream = Desk(Reports(settings.reports), metrics), Upstream(settings)
-    endpoint = ProxyEndpoint(settings, scheduler, upstream, Checker(scheduler, watchers, metrics), desk)
+    endpoint = ProxyEndpoint(settings, scheduler, upstream, AnswerChecker(scheduler, watchers, metrics), desk)
 
     async def health(request: Request) -> Response:
         lacks = await scheduler.loader.lacks()

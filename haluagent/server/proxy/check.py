@@ -10,7 +10,7 @@ from haluagent.server.endpoint import Watches
 from haluagent.server.problems import HttpProblem, problem_of
 from haluagent.server.proxy.metrics import ProxyMetrics
 from haluagent.server.proxy.records import Finding, finding_of
-from haluagent.server.proxy.sources import Asked
+from haluagent.server.proxy.sources import AskedQuestion
 from haluagent.server.queue import Place, RequestQueue
 from haluagent.server.scheduler import Scheduler, detecting
 from haluagent.server.settings import ServerSettings
@@ -38,15 +38,15 @@ class ProxyScheduler(Scheduler):
         return super().empty and self.conversations.state()[0] == 0
 
 
-class Checker:
+class AnswerChecker:
     """Checks answers with the agent of a scheduler. `watchers` are told of each detection."""
 
-    def __init__(self, scheduler: ProxyScheduler, watchers: Sequence[Watcher], metrics: ProxyMetrics | None) -> None:
+    def __init__(self, scheduler: ProxyScheduler, watchers: Sequence[Watcher], metrics: ProxyMetrics) -> None:
         self._scheduler = scheduler
         self._watchers = watchers
         self._metrics = metrics
 
-    async def find(self, asked: Asked, answer: str, headers: dict[str, str]) -> Finding:
+    async def find(self, asked: AskedQuestion, answer: str, headers: dict[str, str]) -> Finding:
         """Return what a detection finds about an answer. Raises nothing.
 
         What cannot be checked is unverified: too long, or in a language that is not supported. A check that failed
@@ -69,11 +69,10 @@ class Checker:
 
     def _failed(self, kind: str) -> Finding:
         logger.warning("a check failed: %s", kind)
-        if self._metrics is not None:
-            self._metrics.count_failure(kind)
+        self._metrics.count_failure(kind)
         return Finding(verdict="unchecked", reason=f"the check failed: {kind}")
 
-    async def _detect(self, asked: Asked, answer: str, headers: dict[str, str]) -> Detection:
+    async def _detect(self, asked: AskedQuestion, answer: str, headers: dict[str, str]) -> Detection:
         watch = Watches(self._watchers, "detect", headers)
         run = detecting(asked.question, answer, asked.reference)
         admitted = self._scheduler.admit()

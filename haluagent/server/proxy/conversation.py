@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from haluagent.prompts import render
 from haluagent.server.problems import HttpProblem
-from haluagent.server.proxy.check import Checker
+from haluagent.server.proxy.check import AnswerChecker
 from haluagent.server.proxy.forms import AnswerForm, Data
 from haluagent.server.proxy.metrics import ProxyMetrics
 from haluagent.server.proxy.records import AnswerReport, CheckedAnswer, Finding, Handling, flaws, worst
@@ -35,7 +35,7 @@ class Conversation:
         form: AnswerForm,
         request: Data,
         settings: ProxySettings,
-        checker: Checker,
+        checker: AnswerChecker,
         headers: dict[str, str],
     ) -> None:
         self.form, self.request, self.rules = form, request, settings.rules
@@ -123,8 +123,34 @@ def headers_of(report: AnswerReport) -> dict[str, str]:
     return {REPORT: report.id, VERDICT: report.verdict, HANDLING: report.handling, SPANS: spans}
 
 
+class Desk:
+    """Where conversations end: keeps their reports, counts and logs them."""
+
+    def __init__(self, reports: Reports, metrics: ProxyMetrics) -> None:
+        self.reports, self._metrics = reports, metrics
+
+    async def file(self, conversation: Conversation) -> AnswerReport:
+        """Keep, count and log the report of a conversation. A folder that takes no report holds no answer up."""
+        report = conversation.report()
+        self._metrics.count_report(report)
+        logger.info(
+            "%s %s %s %.3f s added %s", report.api, report.verdict, report.handling, report.added_seconds, report.id
+        )
+        try:
+            await self.reports.keep(report)
+        except OSError as error:
+            self.failed("report", f"a report could not be written: {error.strerror}")
+        return report
+
+    def failed(self, kind: str, why: str) -> None:
+        """Count and log what failed."""
+        logger.warning("%s", why)
+        self._metrics.count_failure(kind)
+
+
 async def settle(
     conversation: Conversation,
+    desk: Desk,
     first: Answer,
     texts: Callable[[Answer], Mapping[str, str]],
     ask: Callable[[Data], Awaitable[Answer]],
@@ -140,37 +166,11 @@ async def settle(
     began = time.monotonic()
     try:
         second = await ask(request)
-    except HttpProblem:
+    except HttpProblem as problem:
+        desk.failed("upstream", str(problem))
         return first
     finally:
         conversation.added += time.monotonic() - began
     conversation.first = conversation.answers
     await conversation.check(texts(second))
     return second
-
-
-class Desk:
-    """Where conversations end: keeps their reports, counts and logs them."""
-
-    def __init__(self, reports: Reports, metrics: ProxyMetrics | None) -> None:
-        self.reports, self._metrics = reports, metrics
-
-    async def file(self, conversation: Conversation) -> AnswerReport:
-        """Keep, count and log the report of a conversation. A folder that takes no report holds no answer up."""
-        report = conversation.report()
-        if self._metrics is not None:
-            self._metrics.count_report(report)
-        logger.info(
-            "%s %s %s %.3f s added %s", report.api, report.verdict, report.handling, report.added_seconds, report.id
-        )
-        try:
-            await self.reports.keep(report)
-        except OSError as error:
-            self.failed("report", f"a report could not be written: {error.strerror}")
-        return report
-
-    def failed(self, kind: str, why: str) -> None:
-        """Count and log what failed."""
-        logger.warning("%s", why)
-        if self._metrics is not None:
-            self._metrics.count_failure(kind)

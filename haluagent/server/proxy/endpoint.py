@@ -12,7 +12,7 @@ from haluagent.errors import HaluAgentError
 from haluagent.server.endpoint import receive_body
 from haluagent.server.problems import HttpProblem, problem_of
 from haluagent.server.proxy.chat import ChatForm
-from haluagent.server.proxy.check import Checker, ProxyScheduler
+from haluagent.server.proxy.check import AnswerChecker, ProxyScheduler
 from haluagent.server.proxy.conversation import Desk
 from haluagent.server.proxy.exchange import Exchange
 from haluagent.server.proxy.forms import AnswerForm
@@ -28,7 +28,7 @@ class ProxyEndpoint:
     """Passes requests on (an ASGI application). The answers of two APIs are checked, all others are left alone."""
 
     def __init__(
-        self, settings: ProxySettings, scheduler: ProxyScheduler, upstream: Upstream, checker: Checker, desk: Desk
+        self, settings: ProxySettings, scheduler: ProxyScheduler, upstream: Upstream, checker: AnswerChecker, desk: Desk
     ) -> None:
         self._settings, self._scheduler, self._upstream = settings, scheduler, upstream
         self._checker, self._desk = checker, desk

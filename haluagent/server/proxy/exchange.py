@@ -11,7 +11,7 @@ from starlette.responses import Response
 from haluagent.server.bodies import read
 from haluagent.server.problems import HttpProblem
 from haluagent.server.proxy import upstream as upstreams
-from haluagent.server.proxy.check import Checker
+from haluagent.server.proxy.check import AnswerChecker
 from haluagent.server.proxy.conversation import REPORT, Conversation, Desk, headers_of, settle
 from haluagent.server.proxy.forms import AnswerForm, Data
 from haluagent.server.proxy.records import CheckedAnswer, Finding
@@ -33,7 +33,7 @@ class Complete(NamedTuple):
 class Exchange:
     """A request and the answers to it. `ask` sends a body to the upstream and returns the answer."""
 
-    def __init__(self, settings: ProxySettings, checker: Checker, desk: Desk, ask: Ask) -> None:
+    def __init__(self, settings: ProxySettings, checker: AnswerChecker, desk: Desk, ask: Ask) -> None:
         self._settings, self._checker, self._desk, self._ask = settings, checker, desk, ask
         self._longest = settings.server.body
 
@@ -97,7 +97,7 @@ class Exchange:
                 raise
             conversation.answers[""] = CheckedAnswer(choice="", text="", finding=finding)
         else:
-            chosen = await settle(conversation, first, lambda found: form.texts(found.data), again)
+            chosen = await settle(conversation, self._desk, first, lambda found: form.texts(found.data), again)
             body = chosen.body
             if sent := conversation.sent:
                 body = json.dumps(form.replaced(chosen.data, sent), ensure_ascii=False).encode()

@@ -11,14 +11,14 @@ SPEAKERS: dict[Any, Speaker] = {
 }  # fmt: skip
 
 
-class Asked(NamedTuple):
+class AskedQuestion(NamedTuple):
     """The last message of the user without its blocks, and the reference; None where nothing counts as one."""
 
     question: str
     reference: str | None
 
 
-def asked(messages: Iterable[tuple[Speaker, str]], rule: ReferenceRule) -> Asked:
+def asked(messages: Iterable[tuple[Speaker, str]], rule: ReferenceRule) -> AskedQuestion:
     """Return what a conversation asks, and what it offers as reference."""
     question, found = "", []
     for speaker, text in messages:
@@ -29,7 +29,7 @@ def asked(messages: Iterable[tuple[Speaker, str]], rule: ReferenceRule) -> Asked
             found += blocks
         if speaker == "user":
             question = rest
-    return Asked(question, "\n\n".join(filter(None, found)) or None)
+    return AskedQuestion(question, "\n\n".join(filter(None, found)) or None)
 
 
 def text_of(content: Any) -> str:

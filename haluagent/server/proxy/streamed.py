@@ -71,7 +71,7 @@ async def revised(
         return await collect(await ask(request), longest)
 
     chosen = await settle(
-        conversation, await collect(events, longest), lambda found: said(found, conversation.form), again
+        conversation, desk, await collect(events, longest), lambda found: said(found, conversation.form), again
     )
     tail, gate = Tail(), Gate(conversation)
     for event in chosen:

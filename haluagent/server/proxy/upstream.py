@@ -32,6 +32,7 @@ class Upstream:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             trust_env=not is_local(settings.upstream),
         )
+        self._client.headers.clear()  # what the client did not ask for, such as compression, nobody asks for
 
     async def send(
         self,
