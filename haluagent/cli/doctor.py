@@ -43,7 +43,7 @@ EXTRAS = {
 }
 
 
-class Finding(NamedTuple):
+class PartFound(NamedTuple):
     """What was found about a part. `missing` keeps a first answer from being given, a `gap` only makes it poorer; `fix`
     says what to do."""
 
@@ -74,7 +74,7 @@ def doctor(
     raise typer.Exit(0 if ready else 1)
 
 
-def _lines(findings: Iterable[Finding], ready: bool) -> "Iterator[Line]":
+def _lines(findings: Iterable[PartFound], ready: bool) -> "Iterator[Line]":
     from haluagent.report.lines import Line
 
     for found in findings:
@@ -85,14 +85,14 @@ def _lines(findings: Iterable[Finding], ready: bool) -> "Iterator[Line]":
     yield Line(("bold", "a first answer is possible" if ready else "a first answer is not possible yet: see ✗"))
 
 
-def look() -> Iterator[Finding]:
+def look() -> Iterator[PartFound]:
     """Yield what is found about each part."""
-    yield Finding("haluagent", "ok", f"{__version__}, Python {'.'.join(map(str, sys.version_info[:3]))}")
+    yield PartFound("haluagent", "ok", f"{__version__}, Python {'.'.join(map(str, sys.version_info[:3]))}")
     for look_at in (_settings, _model, _sandbox, _index, _search, _extras):
         yield from look_at()
 
 
-def _settings() -> Iterator[Finding]:
+def _settings() -> Iterator[PartFound]:
     from haluagent.errors import ConfigError
     from haluagent.settings import config_path, read_settings
 
@@ -100,12 +100,12 @@ def _settings() -> Iterator[Finding]:
     try:
         read_settings()
     except ConfigError as error:
-        yield Finding("settings", "missing", str(error), f"correct {path}")
+        yield PartFound("settings", "missing", str(error), f"correct {path}")
     else:
-        yield Finding("settings", "ok", str(path) if path.is_file() else f"the defaults; no file {path}")
+        yield PartFound("settings", "ok", str(path) if path.is_file() else f"the defaults; no file {path}")
 
 
-def _model() -> Iterator[Finding]:
+def _model() -> Iterator[PartFound]:
     from haluagent.errors import HaluAgentError
     from haluagent.models.engines.embedded import EmbeddedModel
     from haluagent.models.resolution import resolve
@@ -114,102 +114,104 @@ def _model() -> Iterator[Finding]:
         model = resolve()
     except HaluAgentError as error:
         fix = "start the server, or correct HALUAGENT_BASE_URL, HALUAGENT_MODEL and HALUAGENT_API_KEY, or unset them"
-        yield Finding("model", "missing", str(error), fix)
+        yield PartFound("model", "missing", str(error), fix)
         return
     if isinstance(model, EmbeddedModel):
         yield from _embedded(model)
     else:
-        yield Finding("model", "ok", f"{model.name} at {getattr(model, 'base_url', 'an endpoint')}, which answers")
+        yield PartFound("model", "ok", f"{model.name} at {getattr(model, 'base_url', 'an endpoint')}, which answers")
     yield _calibration(model)
 
 
-def _embedded(model: "EmbeddedModel") -> Iterator[Finding]:
+def _embedded(model: "EmbeddedModel") -> Iterator[PartFound]:
     from pathlib import Path
 
     from haluagent.models.weights import catalogue, store
 
-    yield Finding("model", "ok", f"{model.name}, in this process")
+    yield PartFound("model", "ok", f"{model.name}, in this process")
     if _there("xllamacpp"):
-        yield Finding("engine", "ok", "llama.cpp (xllamacpp)")
+        yield PartFound("engine", "ok", "llama.cpp (xllamacpp)")
     else:
         fix = 'pip install "haluagent[embedded]", or set HALUAGENT_BASE_URL to a model server'
-        yield Finding("engine", "missing", "xllamacpp is not installed", fix)
+        yield PartFound("engine", "missing", "xllamacpp is not installed", fix)
     known = catalogue.KNOWN.get(model.weights)
     place = Path(model.weights) if model.weights.endswith(".gguf") else catalogue.path(model.weights)
     if place is not None and place.is_file():
-        yield Finding("weights", "ok", f"{place} ({store.megabytes(place.stat().st_size)})")
+        yield PartFound("weights", "ok", f"{place} ({store.megabytes(place.stat().st_size)})")
     else:
         size = f" ({store.megabytes(known.size)})" if known else ""
         fix = f"haluagent model pull {model.weights}; the first detection pulls them too, if it may download"
-        yield Finding("weights", "missing", f"{model.weights}{size} are not on this machine", fix)
+        yield PartFound("weights", "missing", f"{model.weights}{size} are not on this machine", fix)
     adapter = model.adapter
     if adapter is None:
-        yield Finding("adapter", "gap", "none", "leave --no-adapter and HALUAGENT_ADAPTER out to use the package's own")
+        yield PartFound(
+            "adapter", "gap", "none", "leave --no-adapter and HALUAGENT_ADAPTER out to use the package's own"
+        )
     elif adapter.path.is_file():
-        yield Finding("adapter", "ok", f"{adapter.name} ({adapter.path})")
+        yield PartFound("adapter", "ok", f"{adapter.name} ({adapter.path})")
     else:
-        yield Finding("adapter", "missing", f"{adapter.path} is not there", "install haluagent anew, or --no-adapter")
+        yield PartFound("adapter", "missing", f"{adapter.path} is not there", "install haluagent anew, or --no-adapter")
 
 
-def _calibration(model: "Model") -> Finding:
+def _calibration(model: "Model") -> PartFound:
     from haluagent.models.calibration import IDENTITY, calibration_of
 
     if calibration_of(model) == IDENTITY:
         fix = "haluagent calibrate --claims FILE --write FILE, and HALUAGENT_CALIBRATION=FILE"
-        return Finding("calibration", "gap", f"none for {model.name}: its scores are taken as they are", fix)
+        return PartFound("calibration", "gap", f"none for {model.name}: its scores are taken as they are", fix)
     given = os.environ.get("HALUAGENT_CALIBRATION")
-    return Finding("calibration", "ok", given or f"that of {model.name}")
+    return PartFound("calibration", "ok", given or f"that of {model.name}")
 
 
-def _sandbox() -> Iterator[Finding]:
+def _sandbox() -> Iterator[PartFound]:
     from haluagent.sandbox.choose import advice, resolve
 
     sandbox = resolve()  # asks Docker only where there is one: its client is slow to load
     if sandbox is not None:
-        yield Finding("sandbox", "ok", sandbox.name)
+        yield PartFound("sandbox", "ok", sandbox.name)
     else:
-        yield Finding("sandbox", "gap", "none: code in a response is not run", advice("en"))
+        yield PartFound("sandbox", "gap", "none: code in a response is not run", advice("en"))
 
 
-def _index() -> Iterator[Finding]:
+def _index() -> Iterator[PartFound]:
     from haluagent.errors import HaluAgentError
     from haluagent.search.index.local import LocalIndex
     from haluagent.search.index.place import default_path, exists
 
     path = default_path()
     if not exists(path):
-        yield Finding("index", "gap", f"there is none at {path}", "haluagent index add PATH")
+        yield PartFound("index", "gap", f"there is none at {path}", "haluagent index add PATH")
         return
     try:
         held = LocalIndex(path).stats()
-        yield Finding("index", "ok", f"{held.documents} documents in {path}")
+        yield PartFound("index", "ok", f"{held.documents} documents in {path}")
     except HaluAgentError as error:
-        yield Finding("index", "gap", str(error), f"remove {path}, and add your documents again")
+        yield PartFound("index", "gap", str(error), f"remove {path}, and add your documents again")
 
 
-def _search() -> Iterator[Finding]:
+def _search() -> Iterator[PartFound]:
     from haluagent.errors import HaluAgentError
     from haluagent.search import resolution
 
     try:
         provider = resolution.resolve()
     except HaluAgentError as error:
-        yield Finding("search", "gap", str(error))
+        yield PartFound("search", "gap", str(error))
         return
     if provider is None:
         fix = "haluagent index add PATH, or set HALUAGENT_SEARXNG_URL, or HALUAGENT_SEARCH=mediawiki"
-        yield Finding("search", "gap", "none: without a reference little can be decided", fix)
+        yield PartFound("search", "gap", "none: without a reference little can be decided", fix)
     else:
-        yield Finding("search", "ok", provider.name)
+        yield PartFound("search", "ok", provider.name)
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[PartFound]:
     lacking = {extra: [module for module in modules if not _there(module)] for extra, (modules, _) in EXTRAS.items()}
-    yield Finding("extras", "ok", ", ".join(extra for extra in EXTRAS if not lacking[extra]) or "none")
+    yield PartFound("extras", "ok", ", ".join(extra for extra in EXTRAS if not lacking[extra]) or "none")
     for extra, (_, purpose) in EXTRAS.items():
         if lacking[extra]:
             text = f"{extra} lacks {', '.join(lacking[extra])} ({purpose})"
-            yield Finding("extra", "gap", text, f'pip install "haluagent[{extra}]"')
+            yield PartFound("extra", "gap", text, f'pip install "haluagent[{extra}]"')
 
 
 def _there(module: str) -> bool:
@@ -224,7 +226,7 @@ def _there(module: str) -> bool:
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
-def _shown(found: Finding) -> Finding:
+def _shown(found: PartFound) -> PartFound:
     """Return a finding without passwords and keys, whatever quotes them."""
     return found._replace(text=_hidden(found.text), fix=found.fix and _hidden(found.fix))
 

@@ -146,7 +146,7 @@ def _reference(sources: str, block: str) -> "ReferenceRule":
 
 def _read_key(file: Path | None) -> str | None:
     """Return the key for the upstream. Raises ConfigError for one that no header can hold."""
-    from haluagent.cli.inputs import read_text
+    from haluagent.cli.texts import read_text
     from haluagent.errors import ConfigError
 
     key = os.environ.get(KEY, "").strip() if file is None else read_text(str(file)).strip()

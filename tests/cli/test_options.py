@@ -179,4 +179,4 @@ def test_a_default_is_that_of_the_options() -> None:
         and one.name not in ("adapter", "no_reflect")
         and one.default != getattr(AgentOptions, one.name)
     }
-    assert own == {("bench run", "search"), ("bench answers", "search")}
+    assert own == {("bench run", "search"), ("bench answers", "search"), ("proxy", "search")}
