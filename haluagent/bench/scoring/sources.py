@@ -38,9 +38,9 @@ class SourceFigures(Record):
 
 
 def by_source(rows: Sequence[Row]) -> list[SourceFigures]:
-    """Return the figures of each source, in the order of the rows, and of all claims together; none without rows.
+    """Return the figures of each source, by name, and of all claims together; none without rows.
     `rows` are those of one method."""
-    names = list(dict.fromkeys(row.dataset for row in rows))
+    names = sorted({row.dataset for row in rows})
     moved = {name: transferred(rows, name) for name in names}
     found = [_figures(name, [row for row in rows if row.dataset == name], moved[name]) for name in names]
     if len(names) > 1:
