@@ -228,8 +228,7 @@ class HaluAgent:
 
     async def aprepare(self) -> None:
         """Do what `prepare` does, without blocking the running event loop."""
-        if isinstance(self.model, Startable):
-            await _in_daemon_thread(self.prepare)
+        await _in_daemon_thread(self.prepare)
 
     def _start(
         self, question: str, response: str, reference: str | None, language: Language, only: str | None = None
