@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError
 
 from haluagent.agent import HaluAgent
-from haluagent.batch.columns import fields_of
+from haluagent.batch.columns import fields_of, renamed
 from haluagent.batch.journal import Journal, iterate
 from haluagent.batch.pool import Bounds, Job, work
 from haluagent.batch.results import Added, OutputFile, write_table
@@ -294,6 +294,12 @@ def finished(out: Path) -> list[Finished]:
     return list(done.values())
 
 
+def last_rows(out: Path, parse: Callable[[dict[str, Any]], AnyRow]) -> list[AnyRow]:
+    """Return the rows of an output, the last of each line, by line. `parse` makes a row of the fields. Raises what it raises."""
+    rows = {row.line: row for row in map(parse, iterate(out))}
+    return [rows[line] for line in sorted(rows)]
+
+
 def _same(source: ItemFile, out: Path, before: list[Finished]) -> None:
     """Raise ConfigError if a line in the output differs from that line in the input now. Lines that failed are exempt,
     as they may have been corrected."""
@@ -317,19 +323,10 @@ def carried(line: str, item: type[BaseModel], row: type[BaseModel]) -> dict[str,
     Each has its own name. One that a field of `row` has is written as `input_NAME`; if the line has that name too, once
     more with `input_` before it, and so on.
     """
-    read = set(item.model_fields)
-    for field in item.model_fields.values():
-        if isinstance(field.validation_alias, AliasChoices):
-            read.update(map(str, field.validation_alias.choices))
+    read = {name for field in fields_of(item).values() for name in field.names}
     others = {name: value for name, value in _object(line).items() if name not in read}
-    found = {}
-    for name, value in others.items():
-        if name in row.model_fields:
-            name = f"input_{name}"
-            while name in others:
-                name = f"input_{name}"
-        found[name] = value
-    return found
+    new = renamed(others, row.model_fields)
+    return {new[name]: value for name, value in others.items()}
 
 
 def _utf8(line: str) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from haluagent.batch.files import BatchRow
-from haluagent.batch.journal import iterate
+from haluagent.batch.files import BatchRow, last_rows
 from haluagent.bench.report.html import render
 from haluagent.checks.faithfulness.batch import CheckRow
 from haluagent.errors import ConfigError
@@ -23,12 +22,12 @@ def read_results(path: Path) -> list[ResultRow]:
     """Return the rows of a file of results, the last of each line, by line. Raise `ConfigError` if it is none."""
     if not path.is_file():
         raise ConfigError(f"{path} is no file: give the JSON lines that `haluagent batch` or `haluagent check` wrote")
-    rows: dict[int, ResultRow] = {}
+
+    def parse(fields: dict[str, Any]) -> ResultRow:
+        return CheckRow.model_validate(fields) if "SCORE" in fields else BatchRow.model_validate(fields)
+
     try:
-        for fields in iterate(path):
-            kind = CheckRow if "SCORE" in fields else BatchRow
-            row = kind.model_validate(fields)
-            rows[row.line] = row
+        rows = last_rows(path, parse)
     except (UnicodeDecodeError, ValidationError) as error:
         raise ConfigError(
             f"{path} does not hold results of `haluagent batch` or `check`: a table has them in {path.name}.jsonl, and "
@@ -36,7 +35,7 @@ def read_results(path: Path) -> list[ResultRow]:
         ) from error
     if not rows:
         raise ConfigError(f"{path} holds no results yet")
-    return [rows[line] for line in sorted(rows)]
+    return rows
 
 
 def run_page(rows: Sequence[ResultRow], name: str) -> str:

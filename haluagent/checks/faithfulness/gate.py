@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from haluagent.batch.journal import iterate
+from haluagent.batch.files import last_rows
 from haluagent.checks.faithfulness.batch import CheckRow
 from haluagent.checks.faithfulness.records import Score
 from haluagent.errors import ConfigError
@@ -42,18 +42,15 @@ def read_rows(path: Path) -> list[CheckRow]:
     """Return the results in a file of `haluagent check`, by line. Raise `ConfigError` if it is none."""
     if not path.is_file():
         raise ConfigError(f"{path} is no file: give the results of an earlier `haluagent check` as JSON lines")
-    rows = {}
     try:
-        for fields in iterate(path):
-            row = CheckRow.model_validate(fields)
-            rows[row.line] = row
+        rows = last_rows(path, CheckRow.model_validate)
     except (UnicodeDecodeError, ValidationError) as error:
         raise ConfigError(
             f"{path} does not hold results of `haluagent check` (a table has them in OUT.jsonl)"
         ) from error
     if not rows:
         raise ConfigError(f"{path} holds no results of `haluagent check`")
-    return [rows[line] for line in sorted(rows)]
+    return rows
 
 
 def compare(

@@ -4,7 +4,6 @@ Prompts are read 1.25 to 1.5 times as fast with AVX-512. AMX is never used: llam
 it answers a few prompts exactly as the wheel does, and is used only where release and processor are those it was made for.
 """
 
-import json
 import logging
 import os
 import shutil
@@ -24,13 +23,12 @@ logger = logging.getLogger(__name__)
 # Flags of /proc/cpuinfo, and llama.cpp's options for them.
 _OPTIONS = {
     "avx512f": "GGML_AVX512",
-    "avx512_vbmi": "GGML_AVX512_VBMI",
     "avx512vbmi": "GGML_AVX512_VBMI",
     "avx512_vnni": "GGML_AVX512_VNNI",
     "avx512_bf16": "GGML_AVX512_BF16",
     "avx_vnni": "GGML_AVX_VNNI",
 }
-# What the build would otherwise fetch from elsewhere, and nothing here uses.
+# What the build would otherwise fetch from elsewhere, and nothing here uses; and its own choice of instructions, AMX among them.
 _WITHOUT = ("LLAMA_BUILD_BORINGSSL", "LLAMA_OPENSSL", "LLAMA_LLGUIDANCE", "GGML_NATIVE")
 _BASE = {"avx2", "fma", "f16c", "bmi2"}  # what the wheel is compiled for
 _SPACE = 1_500_000_000  # bytes: the source, what is compiled of it, and the wheel
@@ -68,7 +66,7 @@ def installed() -> OwnBuild | None:
 
 def prefer() -> None:
     """Have `import xllamacpp` find the build of this machine, if there is one. `HALUAGENT_WHEEL=1` keeps the wheel."""
-    if os.environ.get("HALUAGENT_WHEEL", "") in ("", "0") and installed() and "xllamacpp" not in sys.modules:
+    if "xllamacpp" not in sys.modules and os.environ.get("HALUAGENT_WHEEL", "") in ("", "0") and installed():
         sys.path.insert(0, str(folder()))
         try:
             import xllamacpp  # noqa: F401
@@ -154,4 +152,4 @@ def _answers(model: str, engine: Path | None = None) -> GreedyAnswers:
     if done.returncode:
         which = "the engine compiled here" if engine else "the engine of the wheel"
         raise ConfigError(f"{which} failed on a test prompt (exit status {done.returncode}): {done.stderr[-300:]}")
-    return GreedyAnswers.model_validate(json.loads(done.stdout.splitlines()[-1]))
+    return GreedyAnswers.model_validate_json(done.stdout.splitlines()[-1])
