@@ -66,6 +66,7 @@ class _Branch:
         self.language = state.task.language
         self.offered = offered
         self.withdrawn: set[str] = set()
+        self.seen: list[ToolCall] = []
         self.failed: Counter[str] = Counter()
         self.turn_began = model.usage
         self.messages: list[Message] = state.task.messages(sentence, state.recalled(sentence))
@@ -77,18 +78,17 @@ class _Branch:
         self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
-        seen: list[ToolCall] = []
         for _ in range(self.state.limits.steps):
             turn = await self.next_turn()
             if turn is None:
                 return await self.give_up("format_errors")
-            if turn.call in seen:
+            if turn.call in self.seen:
                 await self.withdraw(turn.call.name)
                 repeated = render("reason", self.language, kind="repeated", detail="")
                 self.state.keep(self.step(turn, repeated))
                 self.reply_to(turn, repeated)
             else:
-                seen.append(turn.call)
+                self.seen.append(turn.call)
                 if entry := await self.act(turn):
                     return entry
             if all(item.system for item in self.offered):
@@ -143,10 +143,12 @@ class _Branch:
             self.offered = [*(item for item in others if item.name not in self.withdrawn), *self.offered]
 
     async def offer_readers(self) -> None:
-        """Offer the tools that read the facts which one has left, if they are not offered yet."""
-        readers = await asyncio.to_thread(offer_later, self.state, self.sentence, self.model)
-        known = {*self.withdrawn, *(item.name for item in self.offered)}
-        self.offered = [*(item for item in readers if not item.external and item.name not in known), *self.offered]
+        """Offer the tools that read the facts which one has left, also those that could not decide without them."""
+        later = await asyncio.to_thread(offer_later, self.state, self.sentence, self.model)
+        readers = {item.name: item for item in later if not item.external}
+        self.withdrawn -= readers.keys()
+        self.seen = [call for call in self.seen if call.name not in readers]
+        self.offered = [*readers.values(), *(item for item in self.offered if item.name not in readers)]
 
     def step(self, turn: turn_format.ModelTurn, error: str) -> Step:
         """Make the step of a turn that led to no call."""

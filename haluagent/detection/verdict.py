@@ -133,7 +133,7 @@ def label(state: DetectionState, sentence: Sentence, call: ToolCall, result: Too
         if left_open(parts):
             return None
         confidence = min(one.confidence for one in parts)
-        evidence = tuple(item for one in parts for item in one.evidence)
+        evidence = tuple({item.text: item for one in reversed(parts) for item in reversed(one.evidence)}.values())[::-1]
     return state.record(
         MemoryEntry(
             sentence=sentence,

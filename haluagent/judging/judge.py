@@ -9,9 +9,11 @@ import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from haluagent.arithmetic.conversions import converted_from, line_at
 from haluagent.arithmetic.derivations import derivation
+from haluagent.arithmetic.figures import is_figure, plain_numbers
 from haluagent.judging.agreement import agreement, counted
 from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.passages import missing_numbers, passage
@@ -90,24 +92,35 @@ def wording_of(context: ToolContext) -> Wording:
 
 
 async def weigh(
-    context: ToolContext, sentence: Sentence, window: str, judged: Judgement, known: str, wording: Wording
+    context: ToolContext,
+    sentence: Sentence,
+    window: str,
+    judged: Judgement,
+    known: str,
+    wording: Wording,
+    *,
+    worked_out: bool = False,
 ) -> Reading:
     """Correct the judgement of a window by the answer that the model gives from it anew. A number in digits that `known`, the
     text that is compared with, neither has nor gives keeps the sentence from being supported. It does not contradict:
-    numbers are written in many ways. Only beside the results of tools, which are records, it counts against the sentence."""
+    numbers are written in many ways. Only beside the results of tools, which are records, it counts against the sentence.
+
+    `worked_out` says that figures have been worked out, as lines of `known`. Then one that has none is not given: that some
+    calculation with the text's numbers gives it shows nothing. Otherwise that has to do.
+    """
     supported, anew, agrees = judged.supported, "", None
     if wording == "answer" and judged.calibrated and not judged.silent:
         anew = await answer_anew(context, window)
         agrees = agreement(anew, sentence.text, context.question)
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
-    missing, derived = await asyncio.to_thread(numbers_of, sentence.claim, f"{known} {context.question}")
-    if in_digits(missing) and not judged.silent:
+    traced = await asyncio.to_thread(trace_numbers, sentence.claim, f"{known} {context.question}")
+    if ((worked_out and traced.by_chance) or in_digits(traced.missing)) and not judged.silent:
         votes = wording == "results" and not judged.calibrated
         supported = min(
             supported, 1 - UNCALIBRATED if votes else without_number(wording, calibration_of(context.model))
         )
-    return Reading(judged, supported, anew, agrees, missing, derived)
+    return Reading(judged, supported, anew, agrees, traced.missing, traced.lines)
 
 
 def in_digits(numbers: Iterable[str]) -> bool:
@@ -120,16 +133,31 @@ def without_number(wording: Wording, calibration: Calibration) -> float:
     return NUMBER_MISSING if wording == "results" else min(calibration.thresholds.supported, NUMBER_ELSEWHERE)
 
 
-def numbers_of(claim: str, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the numbers of a claim that a text neither has nor gives by one calculation or conversion, and the lines that give
-    the others."""
+class NumbersTraced(NamedTuple):
+    """The numbers of a claim that a text neither has nor gives; the lines that give those that it does not have, each a conversion
+    or some calculation with two numbers or a few; and whether one of these may be chance: a calculation of a figure."""
+
+    missing: tuple[str, ...]
+    lines: tuple[str, ...]
+    by_chance: bool
+
+
+def trace_numbers(claim: str, text: str) -> NumbersTraced:
+    """Return where the numbers of a claim come from that a text does not have."""
     absent, known = missing_numbers(claim, text), find_numbers(text)
     converted = converted_from(claim, text) if absent else []
-    ways: dict[str, str | None] = {}
+    figures = {one.span for one in plain_numbers(claim) if is_figure(one)} if absent else set()
+    lines: dict[str, str] = {}
+    by_chance = False
     for one in find_numbers(claim):
-        if one.text in absent:
-            ways[one.text] = line_at(converted, one.span[0]) or derivation(one, known)
-    return tuple(one for one in absent if not ways.get(one)), tuple(way for way in ways.values() if way)
+        if one.text not in absent:
+            continue
+        if line := line_at(converted, one.span[0]):
+            lines[one.text] = line
+        elif line := derivation(one, known):
+            lines[one.text] = line
+            by_chance = by_chance or one.span in figures
+    return NumbersTraced(tuple(one for one in absent if one not in lines), tuple(lines.values()), by_chance)
 
 
 async def answer_anew(context: ToolContext, text: str) -> str:

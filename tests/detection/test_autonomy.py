@@ -54,8 +54,12 @@ def test_free_offers_all_that_fit_at_once(scripted: Any) -> None:
     assert detection.hallucination is False
 
 
-@pytest.mark.parametrize(("first", "used"), [(CALCULATE, ["calculator", "match"]), (MATCH.format("S1"), ["match"])])
+@pytest.mark.parametrize(
+    ("first", "used"),
+    [(CALCULATE, ["calculator", "match"]), (MATCH.format("S1"), ["match", "calculator", "match"])],
+)
 def test_in_free_the_choice_is_the_models(scripted: Any, first: str, used: list[str]) -> None:
+    """A comparison that lacked the figure is repeated when it has been worked out."""
     calls = {"S1": [first, MATCH.format("S1")], "S2": [MATCH.format("S2"), "date(sentence=S2)"]}
     detection, _ = detect(scripted, "free", calls)
     assert [step.call.name for step in detection.steps if step.call and step.sentence == 1] == used
@@ -125,9 +129,13 @@ def test_an_unknown_autonomy_is_refused(scripted: Any) -> None:
 
 
 def test_what_is_offered_stands_in_the_prompt_too(scripted: Any) -> None:
-    calls = {"S1": [MATCH.format("S1")], "S2": [MATCH.format("S2")]}
+    calls = {"S1": [CALCULATE, MATCH.format("S1")], "S2": [MATCH.format("S2")]}
     left = {name: iter(own) for name, own in calls.items()}
-    model = scripted(lambda messages: f"ACTION: {next(left[scripted.checked(messages)])}", choose=believes("said"))
+
+    def say(messages: Any) -> str:
+        return f"ACTION: {next(left[scripted.checked(messages)])}" if "Check S" in prompt(messages) else "(4.8-4.0)/4.0"
+
+    model = scripted(say, choose=believes("said"))
     with HaluAgent(model, search="none", sandbox="none", autonomy="free", reflect=False) as agent:
         agent.detect("", RESPONSE, REFERENCE)
     turns = [text for text in map(prompt, model.seen) if "Check S1" in text]

@@ -56,13 +56,13 @@ def believes(belief: Belief | Callable[[str], Belief]) -> Callable[[Sequence[Mes
 
 class ScriptedModel:
     """A model that says what a function of the conversation tells it to where a grammar holds it (turns, formulas),
-    and `free` elsewhere. Keeps every conversation it was given."""
+    and `free` elsewhere. A line that is a tuple is that many samples. Keeps every conversation it was given."""
 
     name = "scripted"
 
     def __init__(
         self,
-        say: Callable[[Sequence[Message]], str] | Sequence[str] = (),
+        say: Callable[[Sequence[Message]], str] | Sequence[str | tuple[str, ...]] = (),
         choose: Callable[[Sequence[Message]], Scores] | float = 0.9,
         context: int = 8192,
         free: str = "",
@@ -87,10 +87,11 @@ class ScriptedModel:
     ) -> Generation:
         self.seen.append([Message(**message) for message in messages])
         self.grammars.append(grammar)
-        text = self._free if grammar is None else self._next(messages)
-        return Generation(texts=(text,) * samples, usage=self._usage(messages, text))
+        said = self._free if grammar is None else self._next(messages)
+        texts = (said,) * samples if isinstance(said, str) else said
+        return Generation(texts=texts, usage=self._usage(messages, texts[0]))
 
-    def _next(self, messages: Sequence[Message]) -> str:
+    def _next(self, messages: Sequence[Message]) -> str | tuple[str, ...]:
         return self._say(messages) if self._say else next(self._lines)  # type: ignore[arg-type]
 
     async def choose(self, messages: Sequence[Message], choices: Sequence[str]) -> Choice:

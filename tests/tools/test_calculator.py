@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scripted import believes, prompt
 
+from haluagent import HaluAgent
 from haluagent.arithmetic.results import final_answer, stated_results
 from haluagent.errors import FormatError, ToolError
 from haluagent.protocols import ToolContext
@@ -342,3 +344,14 @@ def test_a_solution_is_traced_to_its_equation() -> None:
     assert "S1" in results[2].observation
     span = results[2].evidence[0].span
     assert span is not None and context.response[slice(*span)] == "38 = 3x - 7"
+
+
+@pytest.mark.parametrize(("believed", "label"), [("said", "supported"), ("silent", "unverified")])
+def test_what_is_said_of_a_right_sum_is_read_with_it(scripted: Any, believed: str, label: str) -> None:
+    """A right sum clears no words beside it: the model reads them with the question and the sum."""
+    model = scripted(["ACTION: calculator(sentence=S1)"], choose=believes(believed))
+    with HaluAgent(model, search="none", sandbox="none") as agent:
+        detection = agent.detect(DESCRIBE, "The shipping of it is 15 * 6 = 90 euros.")
+    assert [step.call.name for step in detection.steps if step.call] == ["split_text", "calculator", "match"]
+    assert any(f"{DESCRIBE}\n15 * 6 = 90 holds" in text for text in map(prompt, model.seen))
+    assert detection.sentences[0].label == label

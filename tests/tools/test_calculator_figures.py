@@ -96,8 +96,11 @@ def test_it_is_not_offered_where_nothing_can_be_worked_out() -> None:
 def test_a_calculation_is_a_fact_and_no_label(scripted: Any, said: str, formula: str, line: str) -> None:
     found = call(said, model=scripted([formula]))
     assert (found.label, found.observation) == (None, f"{formula} = {line}")
-    assert found.facts == ((found.observation,) if ", as stated" in line else ())
-    assert call(said, formula=formula).facts == found.facts, "the agent's own formula is taken as it is"
+    assert found.facts == (found.observation,)
+    own = call(said, formula=formula)
+    assert own.facts == (found.facts if ", as stated" in line else ()), (
+        "one formula of the agent's does not outweigh a figure"
+    )
 
 
 TIMETABLE = "The boat leaves at 07:48 and arrives at 10:16. In winter it leaves at 8:30. The crossing costs 46 euros."
@@ -244,18 +247,41 @@ def test_the_comparison_with_the_reference_reads_the_calculation(
     assert [step.call and step.call.name for step in detection.steps] == ["split_text", "calculator", "match"]
     assert entry.label == ("supported" if "20" in said else "contradicted")
     judged = next(text for text in map(prompt, model.seen) if "\nA" in text)
-    assert (f"{reference}\n{fact}" in judged) is ("20" in said)
+    assert f"{reference}\n{fact}" in judged
 
 
-def test_a_calculation_that_gives_another_figure_is_not_read(scripted: Any) -> None:
-    """Of 36 right figures of ordinary answers the calculations of the embedded model gave 13."""
-    model = scripted(["46+9"], choose=believes("said"))
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        (("46-9", "46-9", "46+9", "46*9"), "46-9 = 37, as stated (37)"),
+        (("46+9", "46-9", "46+9", "46-9"), "46-9 = 37, as stated (37)"),
+        (("46+9", "46+9", "46+9", "46-9"), "46+9 = 55; something else is stated"),
+        (("46+9", "46+9", "46-9", "46"), ""),
+        (("46+9", "46*9", "46", "46-"), ""),
+    ],
+)
+def test_sampled_calculations_are_a_fact_where_they_agree(scripted: Any, written: tuple[str, ...], line: str) -> None:
+    found = call("Some 37 machines run.", model=scripted([written]))
+    assert found.facts == ((line,) if line else ())
+    assert found.label is None
+
+
+def test_the_figure_is_not_shown_to_whom_works_it_out(scripted: Any) -> None:
+    model = scripted(["46-9", "46-9"])
+    call("Of the machines 37 run, which is 80.4% of all.", model=model)
+    asked = [prompt(messages) for messages in model.seen]
+    assert len(asked) == 2
+    assert "Of the machines ___ run, which is 80.4% of all." in asked[0]
+    assert "Of the machines 37 run, which is ___% of all." in asked[1]
+
+
+def test_a_figure_that_only_some_calculation_gives_is_not_supported(scripted: Any) -> None:
+    """46 - 9 gives 37, but nobody read the sentence so: of such figures more were wrong than right."""
+    model = scripted([("46+9", "46*9", "46", "9")], choose=believes("said"))
     with HaluAgent(model, search="none", sandbox="none") as agent:
-        detection = agent.detect("", "The mill has 37 machines running.", REPORT)
-    observed = [step.result.observation for step in detection.steps if step.result]
-    assert "46+9 = 55; something else is stated" in observed
-    assert not any("46+9" in text for text in map(prompt, model.seen) if "\nA: " in text)
-    assert detection.sentences[0].label == "supported"
+        (entry,) = agent.detect("", "The mill has 37 machines running.", REPORT).sentences
+    assert (entry.label, entry.reason_code) == ("unverified", None)
+    assert "46 - 9 = 37" in entry.reason
 
 
 def test_a_calculation_alone_supports_nothing(scripted: Any) -> None:

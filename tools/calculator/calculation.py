@@ -46,10 +46,17 @@ _BOUND_AFTER = re.compile(r"\s*\D{0,3}(?:以上|以下|多)")
 
 
 class WorkedOut(NamedTuple):
-    """A line with a calculation, its result and whether that is the figure, and the same as a truth value."""
+    """A line with a calculation, its result and whether that is the figure; the same as a truth value; and the `result` without its
+    sign."""
 
     line: str
     same: bool
+    result: str = ""
+
+    @property
+    def vote(self) -> str:
+        """Return what calculations have in common that agree: the figure, or another result."""
+        return "" if self.same else self.result
 
 
 def worked_out(written: str, figure: Number, said: str, known: str, language: Language) -> WorkedOut | None:
@@ -68,9 +75,9 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
         value = evaluate(formula).number
     except ToolError:
         return None
-    if value < 0 and _FROM_TO.fullmatch(plain):  # past midnight, or past noon
-        value += _DAY // 2 if _HALVES.search(known) else _DAY
     stated = _stated(figure, said)
+    if value < 0 and _FROM_TO.fullmatch(plain) and not _is(value, stated, said):  # past midnight or past noon
+        value += _DAY // 2 if _HALVES.search(known) else _DAY
     if figure.is_percent:
         readings = list(_in_percent(value, formula, numbers, known))
     else:
@@ -82,7 +89,7 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
         shown += f" = {abs(value) // 60}*60 + {show(abs(value) % 60)}"
     key = "differs" if same is None else "match"
     line = message(f"calculator.{key}", language, formula=written, value=shown, stated=figure.text)
-    return WorkedOut(line, same is not None)
+    return WorkedOut(line, same is not None, shown.lstrip("-"))
 
 
 @lru_cache(maxsize=16)

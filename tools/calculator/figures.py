@@ -1,111 +1,101 @@
 """Figures of a sentence that the reference does not have: work them out from those that it has.
 
-The model writes the calculation and says of each number which one it is, and the calculator computes it. Where that gives the
-figure, the line is a fact that the comparison with the reference reads. By itself it decides nothing: many calculations give
-the same number.
+The model reads the sentence with a gap for the figure, writes the calculation some times, and says of each number which one it
+is; the calculator computes them. The result that they agree on is a fact that the comparison with the reference reads. By itself
+it decides nothing: a calculation may be of something else. Agreement of sampled calculations is self-consistency (Wang et al., 2022).
 """
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
-from functools import lru_cache
 
 from haluagent.arithmetic.conversions import converted_from, find_conversions, line_at
 from haluagent.arithmetic.equations import find_equations
+from haluagent.arithmetic.figures import is_figure, plain_numbers
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows, missing_numbers
 from haluagent.prompts import conversation
-from haluagent.protocols import ToolContext
+from haluagent.protocols import Message, ToolContext
 from haluagent.text.clocks import find_clocks
-from haluagent.text.dates import find_days
 from haluagent.text.messages import message
-from haluagent.text.numbers import Number, find_numbers
+from haluagent.text.numbers import Number
 from haluagent.tools.calculator.calculation import WorkedOut, worked_out
-from haluagent.types import Sentence, Span, ToolResult
+from haluagent.types import Language, Sentence, ToolResult
 
 MOST = 3  # figures of a sentence that are worked out
-LARGEST_COUNT = 12  # a count up to this is seen, not calculated
-HALF = Fraction(1, 2)
+GAP = "___"
 LONGEST = 160  # tokens of a calculation
+TEMPERATURE = 0.8
+SAMPLES = 4  # calculations of a figure
+AGREED = 2  # that give it
+AGAINST = 3  # that give the same other number
 # Numbers with names in brackets before them, so that the model says of each which one it takes.
 NAMED = r"""root ::= ("[" name "]" [0-9] | [0-9.:+*/() -])+
 name ::= [^\[\]0-9:\n]+"""
-_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
-# Telephone, order and version numbers, and ranges.
-_CHAIN = re.compile(r"(?<![\d.,])(?:\d+(?:[-–]\d+| \d{2,})+|\d+(?:\.\d+){2,}|0\d+)")
 
 
 def figures(said: str, reference: str | None, question: str) -> list[Number]:
     """Return the figures of a sentence that the reference and the question do not have, if these have two others to work
     them out from. Empty without a reference, and for a sentence that shows a calculation or a conversion of its own."""
-    own = [number for number in _numbers(said) if _is_figure(number)] if reference is not None else []
+    own = [number for number in plain_numbers(said) if is_figure(number)] if reference is not None else []
     if not own or find_equations(said) or find_conversions(said):
         return []
     known = f"{reference} {question}"
     absent = set(missing_numbers(said, known))
     found = [number for number in own if number.text in absent]
-    return found[:MOST] if found and len(_numbers(known)) + len(find_clocks(known)) > 1 else []
-
-
-def _is_figure(number: Number) -> bool:
-    """Return whether a number is more than a small count or a half (of an hour)."""
-    if number.is_percent:
-        return True
-    return number.value != HALF and (number.value.denominator > 1 or abs(number.value) > LARGEST_COUNT)
-
-
-@lru_cache(maxsize=256)  # the reference is read again for each sentence
-def _numbers(text: str) -> tuple[Number, ...]:
-    """Return the numbers of a text that are no years, and belong to no date, time of day, range or number of several groups."""
-    taken = [*(day.span for day in find_days(text)), *(clock.span for clock in find_clocks(text))]
-    taken += [chain.span() for chain in _CHAIN.finditer(text)]
-    return tuple(numbers_outside(text, taken))
-
-
-def numbers_outside(text: str, taken: Sequence[Span]) -> list[Number]:
-    """Return the numbers of a text that are no years and begin in none of the spans."""
-    return [
-        number
-        for number in find_numbers(text)
-        if not any(start <= number.span[0] < end for start, end in taken) and not _YEAR.fullmatch(number.text)
-    ]
+    return found[:MOST] if found and len(plain_numbers(known)) + len(find_clocks(known)) > 1 else []
 
 
 async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Number], formula: str = "") -> ToolResult:
-    """Return conversions of the reference's quantities and calculations with its numbers that give the figures that are wanted,
-    as facts without a label. A calculation is the `formula`, if it is given, for the first figure, or the model writes
-    it. One that gives another number is shown and is no fact: more often it is the calculation that is wrong."""
-    facts: list[str] = []
-    lines: list[str] = []
+    """Return conversions of the reference's quantities and calculations with its numbers, for the figures that are wanted, as
+    facts without a label. A calculation is the `formula`, if it is given, for the first figure, or the model writes it. One of its
+    own counts where enough of its samples agree, also if they give another number; a formula only if it gives the figure."""
     known = f"{context.reference} {context.question}"
     converted = await asyncio.to_thread(converted_from, sentence.text, known)
-    for figure in wanted:
+    found: dict[str, bool] = {}
+    for place, figure in enumerate(wanted):
         if line := line_at(converted, figure.span[0]):
-            found: WorkedOut | None = WorkedOut(line, same=True)
-        else:
-            written = formula or await _written(context, sentence, figure)
-            formula = ""
-            found = await asyncio.to_thread(worked_out, written, figure, sentence.text, known, context.language)
-        if found and found.line not in lines:
-            lines.append(found.line)
-            facts += [found.line] * found.same
+            found[line] = True
+            continue
+        own = place == 0 and formula
+        written = (formula,) if own else await _written(context, sentence, figure)
+        results = await asyncio.to_thread(_results, written, figure, sentence.text, known, context.language)
+        if results:
+            most, votes = _most(results)
+            enough = 1 if own and most.same else AGREED if most.same else AGAINST
+            found[most.line] = votes >= enough
     missing = message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted))
-    return ToolResult(observation="; ".join(lines) or missing, facts=tuple(facts))
+    facts = tuple(line for line, agreed in found.items() if agreed)
+    return ToolResult(observation="; ".join(found) or missing, facts=facts)
 
 
-async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> str:
-    """Return the calculation that the model writes for a figure."""
+def _results(written: Sequence[str], figure: Number, said: str, known: str, language: Language) -> list[WorkedOut]:
+    return [one for text in written if (one := worked_out(text, figure, said, known, language))]
+
+
+def _most(results: Sequence[WorkedOut]) -> tuple[WorkedOut, int]:
+    """Return the result that most calculations come to, the figure where as many give that, and how many they are."""
+    votes = Counter(one.vote for one in results)
+    most = max(results, key=lambda one: (votes[one.vote], one.same))
+    return most, votes[most.vote]
+
+
+async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> tuple[str, ...]:
+    """Return the calculations that the model writes for a figure. It does not see the figure, so that it works out what the
+    sentence is about and not the number that it states."""
     reference, count = context.reference or "", context.model.count_tokens
     about = f"{context.question} {sentence.claim}"
     (window,), _ = await asyncio.to_thread(best_windows, reference, about, 1, WINDOW_TOKENS, count)
-    messages = conversation(
-        "figure",
-        context.language,
-        evidence=reference[slice(*window)],
-        question=context.question,
-        claim=sentence.claim,
-        figure=figure.text,
+    messages = question_of(sentence.claim, figure, reference[slice(*window)], context.question, context.language)
+    generation = await context.model.generate(
+        messages, stop=["\n"], grammar=NAMED, max_tokens=LONGEST, temperature=TEMPERATURE, samples=SAMPLES
     )
-    generation = await context.model.generate(messages, stop=["\n"], grammar=NAMED, max_tokens=LONGEST)
-    return generation.text.strip()
+    return tuple(text.strip() for text in generation.texts)
+
+
+def question_of(claim: str, figure: Number, text: str, question: str, language: Language) -> list[Message]:
+    """Return the messages that ask for the calculation of a figure, which is left out of the claim."""
+    there = rf"(?<![\d.,]){re.escape(figure.text)}(?!\d)"
+    claim = re.sub(there, GAP + "%" * figure.is_percent, claim)
+    return conversation("figure", language, evidence=text, question=question, claim=claim, figure=GAP)

@@ -9,6 +9,7 @@ from typing import Any
 from haluagent.arithmetic.conversions import Conversion, find_conversions
 from haluagent.arithmetic.equations import Equation, calculates_rightly, find_equations
 from haluagent.arithmetic.expressions import Value, evaluate, solve
+from haluagent.arithmetic.figures import numbers_outside
 from haluagent.arithmetic.known import USUAL_CONSTANTS, foreign_numbers
 from haluagent.arithmetic.notation import tokenize
 from haluagent.arithmetic.results import final_answer, stated_results
@@ -24,7 +25,7 @@ from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.calculator.answer_check import check_answer
-from haluagent.tools.calculator.figures import figures, numbers_outside, work_out
+from haluagent.tools.calculator.figures import figures, work_out
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 STATED_CONFIDENCE = 0.97
@@ -162,8 +163,15 @@ def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult
 
 
 def _result(label: Label, confidence: float, evidence: list[Evidence], left: tuple[Span, ...] = ()) -> ToolResult:
-    shown = "; ".join(item.text for item in evidence)
-    return ToolResult(observation=shown, label=label, confidence=confidence, evidence=tuple(evidence), open=left)
+    lines = [item.text for item in evidence]
+    return ToolResult(
+        observation="; ".join(lines),
+        label=label,
+        confidence=confidence,
+        evidence=tuple(evidence),
+        open=left,
+        facts=tuple(lines) if left else (),  # what else the sentence says is read beside them
+    )
 
 
 def _open(context: ToolContext, sentence: Sentence, checked: list[Span]) -> tuple[Span, ...]:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from haluagent.corpora import packaged
-from haluagent.prompts import conversation
 from haluagent.text.calendar_facts import calendar_facts
 from haluagent.text.numbers import Number, find_numbers
 from haluagent.tools.calculator.calculation import worked_out
-from haluagent.tools.calculator.figures import figures
+from haluagent.tools.calculator.figures import figures, question_of
 from haluagent.train.trajectories.judgements import TaughtClaim, held_out, trajectory
 from haluagent.train.trajectories.records import ModelCall, RecordedMessage, Trajectory
 
@@ -71,8 +70,6 @@ def _calculation(claim: TaughtClaim, formula: str, figure: Number) -> Iterator[T
     if not _line(claim, formula, figure):
         return
     made = trajectory(claim, random.Random(0))
-    messages = conversation(
-        "figure", claim.language, evidence=made.reference, question=claim.question, claim=claim.claim, figure=figure.text
-    )  # fmt: skip
+    messages = question_of(claim.claim, figure, made.reference or "", claim.question, claim.language)
     call = ModelCall(prompt="figure", messages=tuple(RecordedMessage(**message) for message in messages), reply=formula)
     yield made.model_copy(update={"id": f"{claim.id}:figure", "kind": "math", "calls": (call,)})
