@@ -93,14 +93,12 @@ def test_it_is_not_offered_where_nothing_can_be_worked_out() -> None:
         ("Of 12 machines like these 2.3 would be idle.", "12*[idle]9/[all]46", "2.34783, as stated (2.3)"),
     ],
 )
-def test_a_calculation_is_a_fact_and_no_label(scripted: Any, said: str, formula: str, line: str) -> None:
+def test_a_calculation_that_gives_the_figure_is_a_fact(scripted: Any, said: str, formula: str, line: str) -> None:
     found = call(said, model=scripted([formula]))
-    assert (found.label, found.observation) == (None, f"{formula} = {line}")
-    assert found.facts == (found.observation,)
+    assert found.observation == f"{formula} = {line}"
+    assert found.facts == ((found.observation,) if ", as stated" in line else ())
     own = call(said, formula=formula)
-    assert own.facts == (found.facts if ", as stated" in line else ()), (
-        "one formula of the agent's does not outweigh a figure"
-    )
+    assert (own.label, own.facts) == (None, found.facts), "one formula of the agent's does not outweigh a figure"
 
 
 TIMETABLE = "The boat leaves at 07:48 and arrives at 10:16. In winter it leaves at 8:30. The crossing costs 46 euros."
@@ -230,40 +228,44 @@ def test_a_conversion_is_checked_as_such() -> None:
     ("language", "reference", "said", "formula", "fact"),
     [
         ("en", REPORT, "Sales grew by 20%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%, as stated (20%)"),
-        ("en", REPORT, "Sales grew by 25%.", "(4.8-4.0)/4.0", "(4.8-4.0)/4.0 = 20%; something else is stated"),
         ("zh", CHINESE, "销售额增长了20%。", "(480-400)/400", "(480-400)/400 = 20%，与所写的 20% 一致"),
-        ("zh", CHINESE, "销售额增长了25%。", "(480-400)/400", "(480-400)/400 = 20%，与所写的不同"),
     ],
 )
 def test_the_comparison_with_the_reference_reads_the_calculation(
     scripted: Any, language: Language, reference: str, said: str, formula: str, fact: str
 ) -> None:
-    model = scripted(
-        [formula], choose=believes(lambda text: "said" if "20" in text.split("<claim>")[-1] else "otherwise")
-    )
+    model = scripted([formula], choose=believes("said"))
     with HaluAgent(model, search="none", sandbox="none") as agent:
         detection = agent.detect("", said, reference)
-    (entry,) = detection.sentences
     assert [step.call and step.call.name for step in detection.steps] == ["split_text", "calculator", "match"]
-    assert entry.label == ("supported" if "20" in said else "contradicted")
+    assert detection.sentences[0].label == "supported"
     judged = next(text for text in map(prompt, model.seen) if "\nA" in text)
     assert f"{reference}\n{fact}" in judged
 
 
 @pytest.mark.parametrize(
-    ("written", "line"),
+    ("written", "fact", "label"),
     [
-        (("46-9", "46-9", "46+9", "46*9"), "46-9 = 37, as stated (37)"),
-        (("46+9", "46-9", "46+9", "46-9"), "46-9 = 37, as stated (37)"),
-        (("46+9", "46+9", "46+9", "46-9"), "46+9 = 55; something else is stated"),
-        (("46+9", "46+9", "46-9", "46"), ""),
-        (("46+9", "46*9", "46", "46-"), ""),
+        (("46-9", "46-9", "46+9", "46*9"), "46-9 = 37, as stated (37)", None),
+        (("46+9", "46-9", "46+9", "46-9"), "46-9 = 37, as stated (37)", None),
+        (("46+9", "46+9", "46+9", "46-9"), "", "contradicted"),
+        (("46+9", "46+9", "46-9", "46"), "", None),
+        (("46+9", "46*9", "46", "46-"), "", None),
     ],
 )
-def test_sampled_calculations_are_a_fact_where_they_agree(scripted: Any, written: tuple[str, ...], line: str) -> None:
+def test_sampled_calculations_count_where_they_agree(
+    scripted: Any, written: tuple[str, ...], fact: str, label: str | None
+) -> None:
     found = call("Some 37 machines run.", model=scripted([written]))
-    assert found.facts == ((line,) if line else ())
-    assert found.label is None
+    assert (found.facts, found.label) == ((fact,) if fact else (), label)
+    if label:
+        (evidence,) = found.evidence
+        assert (evidence.text, evidence.span) == ("46+9 = 55; something else is stated", (5, 7))
+
+
+def test_a_number_does_not_contradict_a_share(scripted: Any) -> None:
+    assert call("The share is 37%.", model=scripted(["46+9"])).label is None
+    assert call("The share is 37%.", model=scripted(["9/46"])).label == "contradicted"
 
 
 def test_the_figure_is_not_shown_to_whom_works_it_out(scripted: Any) -> None:

@@ -1,8 +1,9 @@
 """Figures of a sentence that the reference does not have: work them out from those that it has.
 
 The model reads the sentence with a gap for the figure, writes the calculation some times, and says of each number which one it
-is; the calculator computes them. The result that they agree on is a fact that the comparison with the reference reads. By itself
-it decides nothing: a calculation may be of something else. Agreement of sampled calculations is self-consistency (Wang et al., 2022).
+is; the calculator computes them. Where they agree on the figure, that is a fact that the comparison with the reference reads, and
+decides nothing by itself: a calculation may be of something else. Where most agree on another number, the sentence is wrong.
+Agreement of sampled calculations is self-consistency (Wang et al., 2022).
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from haluagent.text.clocks import find_clocks
 from haluagent.text.messages import message
 from haluagent.text.numbers import Number
 from haluagent.tools.calculator.calculation import WorkedOut, worked_out
-from haluagent.types import Language, Sentence, ToolResult
+from haluagent.types import Evidence, Language, Sentence, ToolResult
 
 MOST = 3  # figures of a sentence that are worked out
 GAP = "___"
@@ -30,6 +31,7 @@ TEMPERATURE = 0.8
 SAMPLES = 4  # calculations of a figure
 AGREED = 2  # that give it
 AGAINST = 3  # that give the same other number
+CONFIDENCE = 0.8  # in these
 # Numbers with names in brackets before them, so that the model says of each which one it takes.
 NAMED = r"""root ::= ("[" name "]" [0-9] | [0-9.:+*/() -])+
 name ::= [^\[\]0-9:\n]+"""
@@ -48,26 +50,41 @@ def figures(said: str, reference: str | None, question: str) -> list[Number]:
 
 
 async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Number], formula: str = "") -> ToolResult:
-    """Return conversions of the reference's quantities and calculations with its numbers, for the figures that are wanted, as
-    facts without a label. A calculation is the `formula`, if it is given, for the first figure, or the model writes it. One of its
-    own counts where enough of its samples agree, also if they give another number; a formula only if it gives the figure."""
+    """Return conversions of the reference's quantities and calculations with its numbers that give the figures that are wanted,
+    as facts. A calculation is the `formula`, if it is given, for the first figure, or the model writes it. `contradicted` where
+    enough of its calculations agree on another number, else without a label."""
     known = f"{context.reference} {context.question}"
     converted = await asyncio.to_thread(converted_from, sentence.text, known)
-    found: dict[str, bool] = {}
+    facts: list[str] = []
+    others: list[Evidence] = []
+    undecided: list[str] = []
     for place, figure in enumerate(wanted):
         if line := line_at(converted, figure.span[0]):
-            found[line] = True
+            facts.append(line)
             continue
         own = place == 0 and formula
         written = (formula,) if own else await _written(context, sentence, figure)
         results = await asyncio.to_thread(_results, written, figure, sentence.text, known, context.language)
-        if results:
-            most, votes = _most(results)
-            enough = 1 if own and most.same else AGREED if most.same else AGAINST
-            found[most.line] = votes >= enough
+        if not results:
+            continue
+        most, votes = _most(results)
+        if most.same and (own or votes >= AGREED):
+            facts.append(most.line)
+        elif most.result and not most.same and votes >= AGAINST:
+            start, end = figure.span
+            span = (start + sentence.span[0], end + sentence.span[0])
+            others.append(Evidence(source="calculator", text=most.line, span=span))
+        else:
+            undecided.append(most.line)
     missing = message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted))
-    facts = tuple(line for line, agreed in found.items() if agreed)
-    return ToolResult(observation="; ".join(found) or missing, facts=facts)
+    lines = dict.fromkeys([*facts, *(one.text for one in others), *undecided])
+    return ToolResult(
+        observation="; ".join(lines) or missing,
+        label="contradicted" if others else None,
+        confidence=CONFIDENCE if others else 1.0,
+        evidence=tuple(others),
+        facts=tuple(dict.fromkeys(facts)),
+    )
 
 
 def _results(written: Sequence[str], figure: Number, said: str, known: str, language: Language) -> list[WorkedOut]:
@@ -76,9 +93,9 @@ def _results(written: Sequence[str], figure: Number, said: str, known: str, lang
 
 def _most(results: Sequence[WorkedOut]) -> tuple[WorkedOut, int]:
     """Return the result that most calculations come to, the figure where as many give that, and how many they are."""
-    votes = Counter(one.vote for one in results)
-    most = max(results, key=lambda one: (votes[one.vote], one.same))
-    return most, votes[most.vote]
+    votes = Counter(one.result for one in results)
+    most = max(results, key=lambda one: (votes[one.result], one.same))
+    return most, votes[most.result]
 
 
 async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> tuple[str, ...]:
