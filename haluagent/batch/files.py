@@ -153,10 +153,16 @@ def _told(sentences: Any, label: str) -> str:
     return "\n".join(told)
 
 
+async def check_line(agent: HaluAgent, line: str, number: int, digest: str) -> BatchRow:
+    """Return the detection of an item as a line of JSON; see `parse` and `check`."""
+    return await check(agent, parse(line), number, digest)
+
+
 def run(
     source: Path,
     out: Path,
     agents: list[HaluAgent],
+    judge: Callable[[HaluAgent, str, int, str], Awaitable[BatchRow]] = check_line,
     *,
     in_flight: int = 1,
     bounds: Bounds | None = None,
@@ -167,10 +173,6 @@ def run(
 ) -> str | None:
     """Check the rows of `source` that are not yet in `out`; see `run_lines`. `columns` are the names of question, response,
     reference or id in the file; `format` is that of files whose ending names none."""
-
-    async def judge(agent: HaluAgent, line: str, number: int, digest: str) -> BatchRow:
-        return await check(agent, parse(line), number, digest)
-
     return run_lines(
         item_file(BatchItem, source, format, columns),
         output_file(out, format, source),

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import (
+    Endpoints,
+    InFlight,
+    MaxItems,
+    SecondBudget,
+    TokenBudget,
+    make_agents,
+    make_processes,
+)
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
@@ -35,6 +43,7 @@ def batch(
     file_format: options.FileFormat = None,
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that share the work, for a served model.")] = 1,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
@@ -86,6 +95,7 @@ def batch(
     total = sum(1 for _ in batches.item_file(batches.BatchItem, source, file_format, columns).rows())
     journal = batches.output_file(out, file_format, source).journal
     agents, at_once = make_agents(wanted, endpoint, in_flight)
+    judge = make_processes(processes, wanted, agents, at_once).check if processes > 1 else batches.check_line
     before = batches.finished(journal) if journal.is_file() else []
     failed = 0 if retry_errors else sum(row.failed for row in before)
     done = sum(not (row.failed and retry_errors) for row in before)
@@ -105,7 +115,7 @@ def batch(
         show(done, total, "")
         bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
         ended = batches.run(
-            source, out, agents, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress,
+            source, out, agents, judge, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress,
             columns=columns, format=file_format,
         )  # fmt: skip
     if ended:

@@ -1,8 +1,8 @@
 """The agents of a command that checks many items: one per endpoint."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from haluagent.cli.options import AgentOptions, make_agent, make_model
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
+    from haluagent.batch.processes import Processes
 
 IN_FLIGHT = 8  # per endpoint; the embedded engine on a few cores gains nothing from several
 
@@ -54,3 +55,30 @@ def make_agents(
         raise ConfigError(f"the endpoints serve different models ({', '.join(sorted(names))}): name one with --model")
     agents = [make_agent(replace(options, concurrency=options.concurrency or 1), model) for model in models]
     return agents, in_flight or (models[0].concurrency if isinstance(models[0], Concurrent) else 1)
+
+
+def make_processes(count: int, options: AgentOptions, agents: "list[HaluAgent]", in_flight: int) -> "Processes":
+    """Return worker processes that check items as these agents would. Raises ConfigError if their model runs in this process, or
+    if there is a budget of searches, which each process would have for itself."""
+    from pydantic_core import to_jsonable_python
+
+    from haluagent.batch.processes import Processes
+    from haluagent.errors import ConfigError
+    from haluagent.protocols import Remote, Startable
+
+    if any(isinstance(agent.model, Startable) or not isinstance(agent.model, Remote) for agent in agents):
+        raise ConfigError(
+            "--processes is for a served model, since the embedded one already uses all cores: give --endpoint, or leave it out"
+        )
+    if options.max_queries is not None:
+        raise ConfigError("--max-queries holds for one process only: leave out --processes")
+    told = replace(options, concurrency=options.concurrency or 1)
+    return Processes(count, agent_at, {"agent": to_jsonable_python(told), "in_flight": in_flight})
+
+
+def agent_at(told: Mapping[str, Any], url: str) -> "HaluAgent":
+    """Return a worker's agent for an endpoint, as `make_processes` says. Raises what `make_agents` raises."""
+    from pydantic import TypeAdapter
+
+    options = replace(TypeAdapter(AgentOptions).validate_python(told["agent"]), base_url=url)
+    return make_agent(options, make_model(options, told["in_flight"]))

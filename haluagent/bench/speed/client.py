@@ -1,23 +1,26 @@
 """Measure what the client itself costs: the CPU time of a detection at an endpoint that answers at once.
 
-`python -m haluagent.bench.speed.client` checks made answers of four sentences, each beside a reference of 200 words, and
-prints the median over the rounds, in milliseconds per detection.
+`python -m haluagent.bench.speed.client` makes a file of answers of four sentences, each beside a reference of 200 words, checks it as
+`haluagent batch` does, and prints medians over the rounds, in milliseconds per detection.
 """
 
 import argparse
-import asyncio
+import os
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-from haluagent.agent import HaluAgent
-from haluagent.batch.files import BatchItem, check
-from haluagent.bench.speed.scripted import scripted
+from haluagent.batch.files import BatchItem, BatchRow, check_line, run
+from haluagent.batch.processes import Processes
+from haluagent.bench.speed.scripted import agent_at, scripted
 from haluagent.detection.state import Autonomy
-from haluagent.models import OpenAIModel
-from haluagent.types import Usage
+from haluagent.errors import HaluAgentError
 
+WARM_UP = 40
 PLACES = "Alder Birch Cedar Damson Elder Fir Gorse Hazel Ivy Juniper Kale Larch Maple Nettle Oak Pine".split()
 WORDS = "bridge mill market tower garden library station harbour school museum".split()
 
@@ -42,44 +45,53 @@ def items(seed: int = 0) -> Iterator[BatchItem]:
         yield BatchItem(question=f"What can be seen in {town}?", response=" ".join(response), reference=" ".join(facts))
 
 
-def cpu_seconds(agent: HaluAgent, batch: Sequence[BatchItem], in_flight: int) -> tuple[float, Usage]:
-    """Check a batch and return the CPU seconds of this process, all threads together, and the usage."""
+class Mark(NamedTuple):
+    """Seconds up to a moment: CPU time of this process and of its workers (all threads), that of this process alone, and the
+    clock's; and calls of the model."""
 
-    async def run() -> tuple[float, Usage]:
-        waiting, used = iter(batch), Usage()
+    cpu: float
+    parent: float
+    clock: float
+    calls: float
 
-        async def worker() -> None:
-            nonlocal used
-            for item in waiting:
-                row = await check(agent, item, 0)
-                used += row.usage
-
-        began = time.process_time()
-        await asyncio.gather(*(worker() for _ in range(in_flight)))
-        seconds = time.process_time() - began
-        await agent.aclose()
-        return seconds, used
-
-    return asyncio.run(run())
+    def since(self, before: "Mark", detections: int) -> "Mark":
+        """Return what each of these detections took."""
+        return Mark(*((now - then) / detections for now, then in zip(self, before, strict=True)))
 
 
 def measure(
-    model: str, autonomy: Autonomy, detections: int, in_flight: int, rounds: int
-) -> Iterator[tuple[float, Usage]]:
-    """Yield the CPU seconds per detection, and the usage, of each round."""
-    source = items()
-    with scripted(model) as url:
-        agent = HaluAgent(
-            OpenAIModel.connect(url, concurrency=in_flight),
-            sandbox="none",
-            search="none",
-            concurrency=1,
-            autonomy=autonomy,
-        )
-        cpu_seconds(agent, list(islice(source, 20)), in_flight)  # what a process does once
-        for _ in range(rounds):
-            seconds, used = cpu_seconds(agent, list(islice(source, detections)), in_flight)
-            yield seconds / detections, used
+    url: str, autonomy: Autonomy, detections: int, in_flight: int, processes: int, rounds: int
+) -> Iterator[Mark]:
+    """Yield what a detection took in each round of one batch. The first items are left out: what a process does once."""
+    options = {"autonomy": autonomy, "concurrency": in_flight}
+    workers = Processes(processes, agent_at, options)
+    marks: list[Mark] = []
+    done = calls = 0
+
+    def progress(row: BatchRow) -> None:
+        nonlocal done, calls
+        if row.error:
+            raise HaluAgentError(row.error)
+        done, calls = done + 1, calls + row.usage.calls
+        if done >= WARM_UP and (done - WARM_UP) % detections == 0:
+            parent = time.process_time()
+            marks.append(Mark(parent + sum(map(cpu_of, workers.pids)), parent, time.monotonic(), calls))
+
+    with TemporaryDirectory() as folder:
+        source = Path(folder, "in.jsonl")
+        made = islice(items(), WARM_UP + rounds * detections)
+        source.write_text("".join(item.model_dump_json() + "\n" for item in made))
+        judge = workers.check if processes > 1 else check_line
+        agents = [agent_at(options, url)]
+        run(source, Path(folder, "out.jsonl"), agents, judge, in_flight=in_flight, progress=progress)
+    for before, after in pairwise(marks):
+        yield after.since(before, detections)
+
+
+def cpu_of(pid: int) -> float:
+    """Return the CPU seconds of another process (Linux: `utime` and `stime` of proc(5))."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -90,14 +102,19 @@ def main() -> None:
     parser.add_argument("--autonomy", choices=["guided", "free"], default="guided")
     parser.add_argument("--detections", type=int, default=100)
     parser.add_argument("--in-flight", type=int, default=8)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    found = list(measure(options.model, options.autonomy, options.detections, options.in_flight, options.rounds))
-    seconds, calls = statistics.median(one for one, _ in found), found[-1][1].calls / options.detections
+    with scripted(options.model) as url:
+        found = list(
+            measure(url, options.autonomy, options.detections, options.in_flight, options.processes, options.rounds)
+        )
+    cpu, parent, clock, calls = (statistics.median(column) for column in zip(*found, strict=True))
+    share = f", {parent * 1000:.1f} of them in the parent" if options.processes > 1 else ""
     print(
-        f"{options.autonomy}, {options.in_flight} in flight: {seconds * 1000:.1f} ms of CPU a detection, "
-        f"{1 / seconds:.0f} a second a core (median of {options.rounds} rounds of {options.detections}; "
-        f"{calls:.1f} calls a detection)"
+        f"{options.autonomy}, {options.in_flight} in flight, processes: {options.processes}: {cpu * 1000:.1f} ms of CPU a "
+        f"detection{share}, {1 / cpu:.0f} a second a core, {1 / clock:.1f} a second by the clock (medians of "
+        f"{options.rounds} rounds of {options.detections}; {calls:.1f} calls a detection)"
     )
 
 

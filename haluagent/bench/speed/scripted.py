@@ -9,10 +9,14 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from haluagent.errors import ConfigError
+
+if TYPE_CHECKING:
+    from haluagent.agent import HaluAgent
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _POINTER = re.compile(rb'pointer ::= \\"(S\d+)\\"(?! \|)')
@@ -89,6 +93,15 @@ def scripted(model: str = "scripted") -> Iterator[str]:
     finally:
         process.terminate()
         process.wait()
+
+
+def agent_at(options: Mapping[str, Any], url: str) -> "HaluAgent":
+    """Return an agent at the endpoint, without tools that reach out. `options` are its autonomy and the requests at a time."""
+    from haluagent.agent import HaluAgent  # not in the endpoint's own process
+    from haluagent.models import OpenAIModel
+
+    model = OpenAIModel.connect(url, concurrency=options["concurrency"])
+    return HaluAgent(model, sandbox="none", search="none", concurrency=1, autonomy=options["autonomy"])
 
 
 async def _serve(model: str) -> None:
