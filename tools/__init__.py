@@ -13,13 +13,14 @@ def default_registry() -> Registry:
     from haluagent.tools.control.get_answer import get_answer
     from haluagent.tools.control.split_text import split_text
     from haluagent.tools.control.talk_to_user import talk_to_user
+    from haluagent.tools.convert import convert
     from haluagent.tools.date import date
     from haluagent.tools.match import match
     from haluagent.tools.translate.tool import translate
     from haluagent.tools.web_search import web_search
     from haluagent.tools.word_count import word_count
 
-    checks = [calculator, code_interpreter, word_count, date, translate, match, web_search]
+    checks = [calculator, convert, code_interpreter, word_count, date, translate, match, web_search]
     registry = Registry([split_text, *checks, get_answer, change_tools, talk_to_user])
     registry.load_entry_points()
     return registry

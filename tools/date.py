@@ -9,9 +9,7 @@ from datetime import timedelta
 from fractions import Fraction
 
 from haluagent.errors import FormatError, ToolError
-from haluagent.judging.judge import WINDOW_TOKENS
-from haluagent.judging.passages import best_windows
-from haluagent.models.tokenizer import ApproximateTokenizer
+from haluagent.judging.comparison import given_about
 from haluagent.protocols import ToolContext
 from haluagent.text.calendar_facts import calendar_facts, dated, names_time
 from haluagent.text.date_claims import (
@@ -139,10 +137,7 @@ def _facts(context: ToolContext, sentence: Sentence) -> list[str]:
         return []
     if context.reference is None:
         return calendar_facts(sentence.claim, context.question, context.language, _before(context, sentence))
-    about = f"{context.question} {sentence.claim}"
-    windows, _ = best_windows(context.reference, about, 1, WINDOW_TOKENS, ApproximateTokenizer().count)
-    known = [context.question, *(context.reference[slice(*span)] for span in windows)]
-    return calendar_facts(sentence.claim, "\n".join(known), context.language)
+    return calendar_facts(sentence.claim, given_about(context, sentence), context.language)
 
 
 def _before(context: ToolContext, sentence: Sentence) -> str:

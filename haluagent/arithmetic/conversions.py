@@ -13,83 +13,81 @@ from functools import cache
 from itertools import pairwise
 
 from haluagent.arithmetic.stated import why_open
+from haluagent.arithmetic.units import converted, is_temperature, unit_named
 from haluagent.types import Span
 
-# How many of the first unit of a dimension make one; several where a unit has several sizes.
+# The units of a dimension as `units.registry` has them, each with its spellings; several where one has several sizes.
 _TABLE: dict[str, dict[str, str]] = {
     "length": {
-        "millimetres? millimeters? mm 毫米": "1/1000",
-        "centimetres? centimeters? cm 厘米 公分": "1/100",
-        "decimetres? decimeters? dm 分米": "1/10",
-        "metres? meters? m 米": "1",
-        "kilometres? kilometers? km 千米 公里": "1000",
-        "inch(?:es)? 英寸": "127/5000",
-        "foot feet ft 英尺": "381/1250",
-        "yards? yd 码": "1143/1250",
-        "nautical_miles? 海里": "1852",
-        "miles? mi 英里": "201168/125",
+        "millimeter": "millimetres? millimeters? mm 毫米",
+        "centimeter": "centimetres? centimeters? cm 厘米 公分",
+        "decimeter": "decimetres? decimeters? dm 分米",
+        "meter": "metres? meters? m 米",
+        "kilometer": "kilometres? kilometers? km 千米 公里",
+        "inch": "inch(?:es)? 英寸",
+        "foot": "foot feet ft 英尺",
+        "yard": "yards? yd 码",
+        "nautical_mile": "nautical_miles? 海里",
+        "mile": "miles? mi 英里",
     },
     "mass": {
-        "milligrams? mg 毫克": "1/1000",
-        "grams? g 克": "1",
-        "kilograms? kg 千克 公斤": "1000",
-        "tonnes? metric_tons? 公吨": "1000000",
-        "tons? 吨": "1000000 907184.74 1016046.9088",
-        "ounces? oz 盎司": "28.349523125",
-        "pounds? lbs? 磅": "453.59237",
-        "斤": "500",
+        "milligram": "milligrams? mg 毫克",
+        "gram": "grams? g 克",
+        "kilogram": "kilograms? kg 千克 公斤",
+        "metric_ton": "tonnes? metric_tons? 公吨",
+        "metric_ton US_ton long_ton": "tons? 吨",
+        "ounce": "ounces? oz 盎司",
+        "pound": "pounds? lbs? 磅",
+        "jin": "斤",
     },
     "volume": {
-        "millilitres? milliliters? ml mL 毫升": "1/1000",
-        "litres? liters? L 升": "1",
-        "cubic_metres? cubic_meters? m³ m3 立方米": "1000",
-        "pints? 品脱": "0.473176473 0.56826125",
-        "quarts? 夸脱": "0.946352946 1.1365225",
-        "gallons? 加仑": "3.785411784 4.54609",
+        "milliliter": "millilitres? milliliters? ml mL 毫升",
+        "liter": "litres? liters? L 升",
+        "meter**3": "cubic_metres? cubic_meters? m³ m3 立方米",
+        "pint imperial_pint": "pints? 品脱",
+        "quart imperial_quart": "quarts? 夸脱",
+        "gallon imperial_gallon": "gallons? 加仑",
     },
     "area": {
-        "square_metres? square_meters? m² m2 平方米": "1",
-        "square_kilometres? square_kilometers? km² km2 平方公里 平方千米": "1000000",
-        "hectares? ha 公顷": "10000",
-        "acres? 英亩": "4046.8564224",
-        "square_miles? sq_mi 平方英里": "2589988.110336",
-        "square_feet sq_ft 平方英尺": "0.09290304",
-        "亩": "2000/3",
+        "meter**2": "square_metres? square_meters? m² m2 平方米",
+        "kilometer**2": "square_kilometres? square_kilometers? km² km2 平方公里 平方千米",
+        "hectare": "hectares? ha 公顷",
+        "acre": "acres? 英亩",
+        "mile**2": "square_miles? sq_mi 平方英里",
+        "foot**2": "square_feet sq_ft 平方英尺",
+        "mu": "亩",
     },
     "speed": {
-        "metres?_per_second meters?_per_second m/s 米每秒 米/秒": "1",
-        "kilometres?_per_hour kilometers?_per_hour km/h kph 公里每小时 千米每小时 公里/小时 千米/小时 公里/时 千米/时": "5/18",
-        "miles?_per_hour mph 英里每小时 英里/小时": "0.44704",
-        "knots?": "463/900",
+        "meter/second": "metres?_per_second meters?_per_second m/s 米每秒 米/秒",
+        "kilometer/hour": "kilometres?_per_hour kilometers?_per_hour km/h kph 公里每小时 千米每小时 公里/小时 千米/小时 公里/时 千米/时",
+        "mile/hour": "miles?_per_hour mph 英里每小时 英里/小时",
+        "knot": "knots?",
     },
     "time": {
-        "seconds? secs? 秒 秒钟": "1",
-        "minutes? mins? 分钟": "60",
-        "hours? hrs? h 小时": "3600",
+        "second": "seconds? secs? 秒 秒钟",
+        "minute": "minutes? mins? 分钟",
+        "hour": "hours? hrs? h 小时",
     },
     "temperature": {
-        "°C ℃ degrees?_Celsius degrees?_C 摄氏度": "1",
-        "°F ℉ degrees?_Fahrenheit degrees?_F 华氏度": "5/9",
-        "kelvins? K": "1",
+        "degree_Celsius": "°C ℃ degrees?_Celsius degrees?_C 摄氏度",
+        "degree_Fahrenheit": "°F ℉ degrees?_Fahrenheit degrees?_F 华氏度",
+        "kelvin": "kelvins? K",
     },
 }
-_ZERO = {"°F": Fraction(-160, 9), "kelvins?": Fraction(-27315, 100)}  # in °C
 
 
 @dataclass(frozen=True)
-class _Unit:
+class Unit:
+    """A unit by its name in `units.registry`, or by several if it has several sizes."""
+
     dimension: str
-    sizes: tuple[Fraction, ...]
-    zero: Fraction = Fraction(0)
+    names: tuple[str, ...]
 
 
-_UNITS: list[tuple[str, _Unit]] = [
-    (
-        spelling.replace("_", r"[ -]"),
-        _Unit(dimension, tuple(map(Fraction, sizes.split())), _ZERO.get(spellings.split()[0], Fraction(0))),
-    )
+_UNITS: list[tuple[str, Unit]] = [
+    (spelling.replace("_", r"[ -]"), Unit(dimension, tuple(names.split())))
     for dimension, units in _TABLE.items()
-    for spellings, sizes in units.items()
+    for names, spellings in units.items()
     for spelling in spellings.split()
 ]
 _SPELLED = "|".join(f"(?:{spelling})" for spelling, _ in sorted(_UNITS, key=lambda item: -len(item[0])))
@@ -119,6 +117,8 @@ _IN_FORMULA = re.compile(rf"(?:[-+*/=^×÷−·]|\d\s?(?:{_SPELLED}))\s*$")
 _BEGINS = re.compile(rf"(?:^|[.!?。！？\n])\s*(?:so,?\s+|thus,?\s+|所以|因此)?(?:{_ABOUT}\s*)?$", re.IGNORECASE)
 _SAID_ABOUT = re.compile(rf"{_ABOUT}\s{{0,3}}$", re.IGNORECASE)
 RIGHT, RIGHT_ABOUT, WRONG, WRONG_ABOUT, FAR = (Fraction(1, parts) for parts in (200, 50, 100, 20, 5))  # of the value
+NEAR_DEGREES = 30
+_WRITTEN = re.compile(rf"(?P<number>{_NUMBER})\s?(?P<unit>[^\d\s].{{0,40}})")
 DEGREES, DEGREES_ABOUT = Fraction(1), Fraction(3)
 
 
@@ -135,18 +135,20 @@ class Conversion:
 
 
 @dataclass(frozen=True)
-class _Quantity:
+class Quantity:
+    """A number with a unit: where it stands, as written, and how the unit is written."""
+
     span: Span
     text: str
     value: Fraction
     last: Fraction  # the size of its last digit
     name: str
-    unit: _Unit
+    unit: Unit
 
 
 def find_conversions(text: str) -> list[Conversion]:
     """Return the conversions that a text states and that are right or clearly wrong, in order. The time is linear."""
-    quantities = [_quantity(match) for match in _QUANTITY.finditer(text)]
+    quantities = find_quantities(text)
     gaps = [
         text[one.span[1] : other.span[0]] if other.span[0] - one.span[1] < 40 else "…"
         for one, other in pairwise(quantities)
@@ -178,12 +180,70 @@ def find_conversions(text: str) -> list[Conversion]:
     return found
 
 
+def find_quantities(text: str) -> list[Quantity]:
+    """Return the numbers with a unit of the table in a text, in order."""
+    return [_quantity(match) for match in _QUANTITY.finditer(text)]
+
+
+def quantity_named(text: str) -> Quantity:
+    """Return a quantity that is all of a text, with any unit of `units.registry` that has one size. Raises ValueError."""
+    if (
+        (match := _QUANTITY.fullmatch(text))
+        and match["unit"] != "m"
+        and len((found := _quantity(match)).unit.names) == 1
+    ):
+        return found
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
+        raise ValueError(f"{text[:40]!r} is no number with a unit")
+    number, name = written["number"].replace(",", "").replace("−", "-"), unit_named(written["unit"])
+    dimension = "temperature" if is_temperature(name) else ""
+    last = Fraction(1, 10 ** len(number.partition(".")[2]))
+    return Quantity((0, len(text)), text, Fraction(number), last, written["unit"], Unit(dimension, (name,)))
+
+
+def in_unit_of(one: Quantity, other: Quantity) -> tuple[str, bool | None]:
+    """Return the first quantity in the unit of the second, as text, and whether it is that one, rounded; None where it is
+    neither that nor clearly another one. Raises ValueError where their dimensions differ."""
+    return _shown(_converted(one, other.unit)[0], other), _compare(one, other, about=False, loose=True)
+
+
+def is_same(one: Quantity, other: Quantity) -> bool:
+    """Return whether two quantities have one number and one unit, however that is written."""
+    try:
+        return one.value == other.value and _converted(one, other.unit) == [other.value]
+    except ValueError:
+        return False
+
+
+def facts(said: str, known: str) -> list[str]:
+    """Return what the quantities of a text are in the units of another text's (`42.195 km = 26.22 miles`), as far as that is
+    near what it says and has one reading."""
+    given, lines = find_quantities(known), []
+    for other in find_quantities(said):
+        same = [one for one in given if one.unit.dimension == other.unit.dimension]
+        if any(one.unit == other.unit and one.value == other.value for one in same):
+            continue  # it stands there as it is
+        for one in same:
+            if one.unit != other.unit and len(one.unit.names) == len(other.unit.names) == 1 and _near(one, other):
+                lines.append(f"{one.text.strip()} = {in_unit_of(one, other)[0]}")
+    return list(dict.fromkeys(lines))
+
+
+def _near(one: Quantity, other: Quantity) -> bool:
+    """Return whether two quantities may be meant to be the same: one is at most twice the other."""
+    (value,) = _converted(one, other.unit)
+    if one.unit.dimension == "temperature":
+        return abs(other.value - value) <= NEAR_DEGREES
+    return abs(value) <= 2 * abs(other.value) and abs(other.value) <= 2 * abs(value)
+
+
 def converted_from(said: str, known: str) -> list[tuple[Span, str]]:
     """Return the quantities of a text that another text has in another unit: their places, and what they are converted from
     (`42.195 km = 26.2 miles`)."""
-    given = [_quantity(match) for match in _QUANTITY.finditer(known)]
+    given = find_quantities(known)
     found = []
-    for other in map(_quantity, _QUANTITY.finditer(said)):
+    for other in find_quantities(said):
         for one in given:
             same = one.unit.dimension == other.unit.dimension and one.unit != other.unit
             if same and _compare(one, other, about=False, loose=True):
@@ -197,7 +257,7 @@ def line_at(converted: Sequence[tuple[Span, str]], place: int) -> str | None:
     return next((line for (start, end), line in converted if start <= place < end), None)
 
 
-def _quantity(match: re.Match[str]) -> _Quantity:
+def _quantity(match: re.Match[str]) -> Quantity:
     if match["scale"]:
         name = {"摄氏": "摄氏度", "华氏": "华氏度"}[match["scale"]]
         digits, sign = match["degrees"], -1 if match["below"] else 1
@@ -207,24 +267,20 @@ def _quantity(match: re.Match[str]) -> _Quantity:
     decimals = len(digits.partition(".")[2])
     unit = _unit(name)
     value = sign * Fraction(digits) * scale
-    return _Quantity(match.span(), match[0], value, Fraction(scale, 10**decimals), name, unit)
+    return Quantity(match.span(), match[0], value, Fraction(scale, 10**decimals), name, unit)
 
 
 @cache
-def _unit(name: str) -> _Unit:
+def _unit(name: str) -> Unit:
     return next(unit for spelling, unit in _UNITS if re.fullmatch(spelling, name))
 
 
-def _converted(one: _Quantity, unit: _Unit) -> list[Fraction]:
+def _converted(one: Quantity, unit: Unit) -> list[Fraction]:
     """Return the quantity in another unit, once for each pair of their sizes."""
-    return [
-        ((one.value * mine + one.unit.zero) - unit.zero) / other
-        for mine in one.unit.sizes
-        for other in unit.sizes
-    ]  # fmt: skip
+    return [converted(one.value, mine, other) for mine in one.unit.names for other in unit.names]
 
 
-def _compare(one: _Quantity, other: _Quantity, about: bool, loose: bool) -> bool | None:
+def _compare(one: Quantity, other: Quantity, about: bool, loose: bool) -> bool | None:
     """Return whether the second quantity is the first one, rounded; None where it is neither that nor clearly wrong. It
     may be further off where the text says `about`, or gives it `loose`, in brackets or after a comma."""
     if one.unit.dimension == "temperature":
@@ -240,19 +296,19 @@ def _compare(one: _Quantity, other: _Quantity, about: bool, loose: bool) -> bool
     return False if wrong else None
 
 
-def _compare_degrees(one: _Quantity, other: _Quantity, loose: bool, about: bool) -> bool | None:
+def _compare_degrees(one: Quantity, other: Quantity, loose: bool, about: bool) -> bool | None:
     """Compare temperatures. As a difference, 5 °C are 9 °F: then it is left open which is meant."""
     (value,) = _converted(one, other.unit)
     if abs(other.value - value) <= other.last / 2:
         return True
-    difference = one.value * one.unit.sizes[0] / other.unit.sizes[0]
+    difference = value - converted(Fraction(0), one.unit.names[0], other.unit.names[0])
     if abs(other.value - difference) <= max(other.last / 2, DEGREES):
         return None
     clear = max(DEGREES_ABOUT if loose else DEGREES, _coarse(other) / 2 if about else other.last)
     return False if abs(other.value - value) > clear else None
 
 
-def _coarse(quantity: _Quantity) -> Fraction:
+def _coarse(quantity: Quantity) -> Fraction:
     """Return the size of the last digit that is not a closing zero: about 300 may be 280."""
     size = quantity.last
     while quantity.value and (quantity.value / size) % 10 == 0:
@@ -260,7 +316,7 @@ def _coarse(quantity: _Quantity) -> Fraction:
     return size
 
 
-def _shown(value: Fraction, like: _Quantity) -> str:
+def _shown(value: Fraction, like: Quantity) -> str:
     """Return a value with two digits more than a quantity has, and its unit."""
     digits = len(str(like.last.denominator)) + 1
     number = f"{float(value):,.{digits}f}".rstrip("0").rstrip(".")

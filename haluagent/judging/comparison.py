@@ -13,6 +13,7 @@ from haluagent.judging.judge import WINDOW_TOKENS, Reading, TextSource, ask, men
 from haluagent.judging.parts import failing_part
 from haluagent.judging.passages import best_windows, passage, quoted
 from haluagent.models.calibration import calibration_of
+from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.prompts import render
 from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
@@ -211,3 +212,11 @@ def result_of(
     evidence = source.evidence(place, sentence.claim, supported, question)
     confidence = supported if label == "supported" else 1 - supported
     return ToolResult(observation=observation, label=label, confidence=confidence, evidence=(evidence,))
+
+
+def given_about(context: ToolContext, sentence: Sentence) -> str:
+    """Return the question, and the part of the reference that is most about the sentence."""
+    reference = context.reference or ""
+    about = f"{context.question} {sentence.claim}"
+    windows, _ = best_windows(reference, about, 1, WINDOW_TOKENS, ApproximateTokenizer().count)
+    return "\n".join([context.question, *(reference[slice(*span)] for span in windows)])

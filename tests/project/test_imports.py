@@ -12,7 +12,7 @@ from places import ROOT
 
 import haluagent
 
-HEAVY = ["torch", "vllm", "docker", "googleapiclient", "sympy", "xllamacpp", "numpy", "httpx", "transformers"]
+HEAVY = ["torch", "vllm", "docker", "googleapiclient", "sympy", "xllamacpp", "numpy", "httpx", "transformers", "pint"]
 
 
 def run(code: str, tmp_path: Path) -> str:
@@ -30,9 +30,12 @@ def test_importing_loads_nothing_heavy_and_writes_nothing(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_importing_the_tools_loads_no_computer_algebra(tmp_path: Path) -> None:
-    code = "import sys; from haluagent.tools import default_registry; default_registry(); print('sympy' in sys.modules)"
-    assert run(code, tmp_path).strip() == "False"
+def test_importing_the_tools_loads_no_computer_algebra_and_no_units(tmp_path: Path) -> None:
+    code = (
+        "import sys; from haluagent.tools import default_registry; default_registry(); "
+        "print('sympy' in sys.modules, 'pint' in sys.modules)"
+    )
+    assert run(code, tmp_path).strip() == "False False"
 
 
 def test_python_started_in_a_checkout_works_too() -> None:
