@@ -9,7 +9,7 @@ from haluagent.protocols import ToolContext
 from haluagent.text.messages import message
 from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
-from haluagent.tooling.tool import Demo
+from haluagent.tooling.tool import Demo, no_sentence
 from haluagent.types import Evidence, Sentence, ToolResult
 
 CONFIDENCE = 0.75  # as of a formula: which quantities are compared is the model's reading
@@ -41,7 +41,7 @@ MOST = 4  # lines of facts
             observation="10斤 = 5公斤，与所写的 5公斤 一致",
         ),
     ],
-    when=lambda context, sentence: False,  # a conversion that a sentence states plainly is the calculator's
+    when=no_sentence,  # a conversion that a sentence states plainly is the calculator's
     adds=lambda context, sentence: bool(_facts(context, sentence)),
     plausible=lambda context, sentence: sentence.index > 0 and bool(find_quantities(sentence.text)),
 )

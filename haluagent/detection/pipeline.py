@@ -73,7 +73,7 @@ class Run:
         self.whole: Sentence | None = None  # the response, where a tool has something to decide about it as a whole
         task = make_task(
             question, response, reference, language, registry, model,
-            single_transcript=strategy == "linear", demos="demos" not in ablate,
+            single_transcript=strategy == "linear", demos="demos" not in ablate, free=autonomy == "free",
         )  # fmt: skip
         self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy, ablate)
 

@@ -9,6 +9,7 @@ from haluagent.prompts import render
 from haluagent.protocols import Message, Model
 from haluagent.text.windows import clip
 from haluagent.tooling.registry import Registry
+from haluagent.tooling.tool import no_sentence
 from haluagent.types import Language, MemoryEntry, Sentence
 
 ANSWER_TOKENS = 768  # kept free for a branch's own turns and observations
@@ -97,14 +98,16 @@ def make_task(
     model: Model,
     single_transcript: bool = False,
     demos: bool = True,
+    free: bool = False,
 ) -> DetectionTask:
     """Render what the branches share. The response is not yet cut into sentences: see `DetectionTask.segmented`.
 
     Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
-    fine-tuned on tools is shown no examples of them; without `demos`, no model is.
+    fine-tuned on tools is shown no examples of them; without `demos`, no model is. Tools that decide no sentence by themselves are
+    shown where the model chooses among all (`free`, or a single transcript).
     Raises ConfigError where the question leaves no room in the model's context.
     """
-    tools = list(registry)
+    tools = [tool for tool in registry if free or single_transcript or tool.system or tool.when is not no_sentence]
     shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
     known = fine_tuned_tools_of(model)
     unknown = [tool for tool in shown if demos and tool.name not in known]

@@ -45,6 +45,7 @@ def model(
 
 def task(made: Any, response: str, language: Language = "en", **options: Any) -> DetectionTask:
     question = "Where does the tower stand?"
+    options = {"free": True, **options}
     return make_task(question, response, TOWER, language, default_registry(), made, **options).segmented(
         split(response)
     )
@@ -106,6 +107,11 @@ def test_the_other_constants_are_those_of_the_model(scripted: Any, make_context:
 
 
 # What it is shown ------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_that_decides_nothing_is_shown_where_the_model_chooses(scripted: Any) -> None:
+    guided, free = (task(model(scripted), "It stands.", free=free).system for free in (False, True))
+    assert "convert(" in free and "convert(" not in guided and "calculator(" in guided
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -73,7 +73,7 @@ def _turns(row: dict[str, Any], registry: Registry, chance: random.Random) -> It
     answer = LabelledAnswer.model_validate({**row, "sentences": labelled})
     item = answer.item()
     reader: Any = _Reader(registry)
-    task = make_task(item.question, item.response, item.reference, item.language, registry, reader)
+    task = make_task(item.question, item.response, item.reference, item.language, registry, reader, free=True)
     searched = Services(search=object())  # type: ignore[arg-type]  # only that there is one counts
     state = DetectionState(task, registry, Limits(), lambda event: None, services=searched, autonomy="free")
     state.task = task.segmented(tuple(split(item.response)))
