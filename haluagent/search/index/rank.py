@@ -11,14 +11,16 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from haluagent.protocols import SearchResult
-from haluagent.search.documents.passages import sentences
+from haluagent.search.documents.passages import sentences, width
 from haluagent.search.index.terms import is_character, query_terms, strength, terms
 
 LONGEST_QUERY = 400  # characters; the rest is not looked at
 MOST_RESULTS = 100
-CANDIDATES = 15  # passages looked at closely; for more results, three times as many
+CANDIDATES = 30  # passages looked at closely; for more results, three times as many
 TITLE_WEIGHT = 2  # a term in the title counts as often as two in the text
-SATURATION = 1.2  # BM25's k1; its b is 0, as passages are about equally long
+SATURATION = 1.2  # BM25's k1
+LENGTH = 0.75  # BM25's b: how much a term counts less in a passage that is longer than others
+USUAL = 450  # columns of a passage that is neither long nor short
 WEAK = 0.3  # the weight of a term that may be a function word; those of others are 1 to 10
 NEARLY_SAME = 0.9  # share of common terms above which two passages of a document count as one
 SNIPPET = 240  # characters
@@ -75,18 +77,20 @@ def inverse_frequencies(frequencies: dict[str, int], total: int) -> dict[str, fl
 
 def best(hits: Iterable[Hit], weights: dict[str, float], count: int) -> list[Hit]:
     """Return the `count` passages that fit best, best first."""
-    return heapq.nlargest(count, hits, key=lambda hit: _score(weights, hit.terms, _title_terms(hit)))
+    return heapq.nlargest(count, hits, key=lambda hit: _score(weights, width(hit.text), hit.terms, _title_terms(hit)))
 
 
 def _title_terms(hit: Hit) -> Counter[str]:
     return Counter(terms(hit.title) * TITLE_WEIGHT)
 
 
-def _score(weights: dict[str, float], *counts: Counter[str]) -> float:
+def _score(weights: dict[str, float], length: int, *counts: Counter[str]) -> float:
+    """Return the score of a text of so many columns, whose terms are counted in one or more fields."""
     score = 0.0
+    saturation = SATURATION * (1 - LENGTH + LENGTH * length / USUAL)
     for term, weight in weights.items():
         often = sum(_count(term, counter) for counter in counts)
-        score += weight * often * (SATURATION + 1) / (often + SATURATION)
+        score += weight * often * (SATURATION + 1) / (often + saturation)
     return score
 
 
@@ -127,7 +131,7 @@ def _result(hit: Hit, weights: dict[str, float]) -> SearchResult:
 def _snippet(text: str, weights: dict[str, float]) -> str:
     """Return, on one line, the sentence that fits the query best and as much of what follows as there is room for."""
     spans = sentences(text)
-    scores = [_score(weights, Counter(terms(text[start:end]))) for start, end in spans]
+    scores = [_score(weights, USUAL, Counter(terms(text[start:end]))) for start, end in spans]
     best = scores.index(max(scores))
     start = end = spans[best][0]
     for _, following in spans[best:]:
