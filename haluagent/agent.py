@@ -41,7 +41,8 @@ class HaluAgent:
     `strategy="linear"` keeps the paper's single transcript. `autonomy="free"` offers all tools that fit a sentence at once,
     shows what was found about the sentences it rests on, and lets the model test results again; "guided" offers those tools first
     that have something of their own to decide. `closed_book=True` lets the model's own belief become
-    the label where no tool decides. `concurrency` is the number of sentences checked at once (default: what the
+    the label where no tool decides. `samples` is how many further answers the model gives to the question: where no tool decides,
+    the opinion on a sentence is how far they agree with it. `concurrency` is the number of sentences checked at once (default: what the
     model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
     asked which models it has does not answer.
 
@@ -65,6 +66,7 @@ class HaluAgent:
         strategy: Strategy = "branches",
         autonomy: Autonomy = "guided",
         closed_book: bool = False,
+        samples: int = 0,
         limits: Limits | None = None,
         concurrency: int | None = None,
         reflect: bool = True,
@@ -79,6 +81,8 @@ class HaluAgent:
             raise ConfigError(f"autonomy {autonomy!r} is not known: use 'guided' or 'free'")
         if unknown := set(ablate) - set(PARTS):
             raise ConfigError(f"{', '.join(sorted(unknown))} cannot be left out: the parts are {', '.join(PARTS)}")
+        if samples < 0:
+            raise ConfigError(f"samples={samples}: give 0 or more further answers")
         if concurrency is not None and concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: at least one sentence has to be checked at a time")
         if isinstance(model, str) or model is None:
@@ -90,6 +94,7 @@ class HaluAgent:
         self.strategy: Strategy = strategy
         self.autonomy: Autonomy = autonomy
         self.closed_book = closed_book
+        self.samples = samples
         self.limits = limits or Limits()
         if concurrency is None:
             concurrency = model.concurrency if isinstance(model, Concurrent) else 1
@@ -249,6 +254,7 @@ class HaluAgent:
                 strategy=self.strategy,
                 autonomy=self.autonomy,
                 closed_book=self.closed_book,
+                samples=self.samples,
                 concurrency=self.concurrency,
                 reflection=self.reflect,
                 ablate=self.ablate,

@@ -225,7 +225,8 @@ class ToolContext:
     `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing. `results`
     where the reference is what the tools of an agent's run returned, which is read in another way than prose. `base_rate` is the
     share of such sentences that are right, as far as is known beforehand. `facts` are the lines that earlier tools found out
-    about the sentence of this call (`ToolResult.facts`).
+    about the sentence of this call (`ToolResult.facts`). `judged` are the search results that it was judged by; a tool that
+    judges it by others adds them.
     """
 
     question: str
@@ -241,6 +242,7 @@ class ToolContext:
     results: bool = False
     base_rate: float = 0.5
     facts: Sequence[str] = ()
+    judged: list[SearchResult] = field(default_factory=list)
 
     def sentence(self, index: int) -> Sentence:
         """Return the sentence of that index; 0 is the whole response. Raises KeyError where there is none."""

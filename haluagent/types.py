@@ -101,7 +101,8 @@ class ToolResult(Record):
     `confidence` is the probability in [0, 1] that `label` or `reason_code` is right. `read` holds the spans of the reference that the tool
     looked at, for the report's coverage. `open` holds the parts of the response that belong to the sentence and that the
     tool did not check: a sentence is supported only when other tools have decided these too. Empty where the tool checked
-    all of it. `facts` holds lines that the next tool reads about the same sentence, such as a calculation and its result.
+    all of it. `facts` holds lines that the next tool reads about the same sentence, such as a calculation and its result. `again`
+    says that the tool may find more where it is asked in other words.
     """
 
     observation: str
@@ -112,6 +113,7 @@ class ToolResult(Record):
     read: tuple[Span, ...] = ()
     open: tuple[Span, ...] = ()
     facts: tuple[str, ...] = ()
+    again: bool = False
 
 
 class Segmentation(ToolResult):

@@ -6,7 +6,10 @@ from haluagent.judging.found import (
     ABOUT_QUESTION,
     PassageVerdict,
     asked_words,
+    complementary,
+    new_among,
     read_passage,
+    read_together,
     share,
     speaks_against,
     subject_words,
@@ -59,8 +62,9 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
     """Judge `sentence` against the best passages that a search for `query` finds.
 
     Any passage that is read may support it. Only the passage that is most about the sentence can contradict it, and
-    only where it also is about the question. An empty result, a used-up quota and a time-out are told apart, and none
-    of them decides anything.
+    only where it also is about the question. Where none decides, two that have different words of it are read as one text.
+    A passage that it was judged by before is not judged again. An empty result, a used-up quota and a time-out are told
+    apart, and none of them decides anything.
     """
     language = context.language
     if context.search is None:
@@ -74,8 +78,11 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
     except SearchError as error:
         return ToolResult(observation=message("web_search.failed", language, why=error))
     if not results:
-        return ToolResult(observation=message("web_search.nothing", language, query=query))
-    return await _judge(context, sentence, results)
+        return ToolResult(observation=message("web_search.nothing", language, query=query), again=True)
+    new = new_among(results, context.judged)
+    if not new:
+        return ToolResult(observation=message("web_search.known", language, query=query), again=True)
+    return await _judge(context, sentence, new)
 
 
 async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[SearchResult]:
@@ -91,22 +98,45 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
 
 
 async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> ToolResult:
-    """Read passages, best first, until one supports the sentence; else the best one may contradict it."""
+    """Read passages, best first, until one supports the sentence; else the best one of all that were read may contradict it,
+    and else two of them together may do either."""
     near = worth_reading(context, sentence, results)[:READ]
     if not near:
         titles = "; ".join(dict.fromkeys(result.title[:60] for result in results))
-        return ToolResult(observation=message("web_search.unrelated", context.language, titles=titles))
+        return ToolResult(observation=message("web_search.unrelated", context.language, titles=titles), again=True)
     best: PassageVerdict | None = None
     for result in near:
         found = await read_passage(context, sentence, result)
+        context.judged.append(result)
         confidence = supports(found)
         if confidence is not None and await _holds(context, sentence, found, "supported"):
             return _decided(context, sentence, "supported", found, confidence)
         best = best or found
     assert best is not None
-    if speaks_against(context, sentence, best) and await _holds(context, sentence, best, "contradicted"):
+    nearest = worth_reading(context, sentence, context.judged)[0] is best.result
+    if nearest and await _contradicts(context, sentence, best):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
-    return ToolResult(observation=_say(context, None, best, best.supported))
+    return await _together(context, sentence, near) or ToolResult(
+        observation=_say(context, None, best, best.supported), again=True
+    )
+
+
+async def _together(context: ToolContext, sentence: Sentence, new: list[SearchResult]) -> ToolResult | None:
+    """Read two passages as one text, at least one of them new. None where that decides nothing."""
+    pair = complementary(sentence, context.judged)
+    if pair is None or not any(one in new for one in pair):
+        return None
+    found = await read_together(context, sentence, pair)
+    confidence = supports(found)
+    if confidence is not None and await _holds(context, sentence, found, "supported"):
+        return _decided(context, sentence, "supported", found, confidence)
+    if await _contradicts(context, sentence, found):
+        return _decided(context, sentence, "contradicted", found, 1 - found.supported)
+    return None
+
+
+async def _contradicts(context: ToolContext, sentence: Sentence, found: PassageVerdict) -> bool:
+    return speaks_against(context, sentence, found) and await _holds(context, sentence, found, "contradicted")
 
 
 async def _holds(context: ToolContext, sentence: Sentence, found: PassageVerdict, label: Label) -> bool:
@@ -116,7 +146,7 @@ async def _holds(context: ToolContext, sentence: Sentence, found: PassageVerdict
 def _decided(
     context: ToolContext, sentence: Sentence, label: Label, found: PassageVerdict, confidence: float
 ) -> ToolResult:
-    evidence = (found.evidence(context, sentence),)
+    evidence = found.evidence(context, sentence)
     p = confidence if label == "supported" else 1 - confidence
     return ToolResult(observation=_say(context, label, found, p), label=label, confidence=confidence, evidence=evidence)
 

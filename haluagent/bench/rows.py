@@ -23,7 +23,8 @@ class RunInfo(Record):
     otherwise.
 
     `model` is the name that the endpoint serves, `steps` the maximum number of turns per sentence, `search` the search
-    provider for sets without passages of their own.
+    provider for sets without passages of their own, `queries` the searches for a sentence, and `samples` the further answers
+    that its claims are compared with.
     """
 
     format: int = FORMAT
@@ -35,6 +36,8 @@ class RunInfo(Record):
     reflection: bool = True
     ablate: tuple[Part, ...] = ()
     search: str = "none"
+    queries: int = 1
+    samples: int = 0
 
 
 class ClaimRow(Record):

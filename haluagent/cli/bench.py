@@ -67,6 +67,8 @@ def run(
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
     max_steps: options.MaxSteps = None,
+    queries: options.Queries = None,
+    samples: options.Samples = AgentOptions.samples,
     no_reflect: options.NoReflect = False,
     ablate: options.Ablate = None,
     sandbox: options.SandboxOption = AgentOptions.sandbox,
@@ -81,7 +83,8 @@ def run(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy, autonomy=autonomy,
-        max_steps=max_steps, reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, tools=tools,
+        max_steps=max_steps, queries=queries, samples=samples,
+        reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, tools=tools,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

@@ -39,6 +39,12 @@ AdapterFile = Annotated[
 ]
 NoAdapter = Annotated[bool, typer.Option("--no-adapter", help="The embedded model as it was, without its adapter.")]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Turns of the model per sentence.")]
+Queries = Annotated[
+    int | None, typer.Option(min=1, help="Searches for a sentence, each in other words, until something decides it.")
+]
+Samples = Annotated[
+    int, typer.Option(min=0, help="Further answers of the model, for an opinion on what nothing decided.")
+]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens evaluated and generated in one detection.")]
 MaxSeconds = Annotated[float | None, typer.Option(callback=_positive, help="Seconds one detection may take.")]
 Concurrency = Annotated[int | None, typer.Option(min=1, help="Sentences checked at the same time.")]
@@ -90,6 +96,8 @@ class AgentOptions:
     autonomy: Autonomy = "guided"
     closed_book: bool = False
     max_steps: int | None = None
+    queries: int | None = None
+    samples: int = 0
     max_tokens: int | None = None
     max_seconds: float | None = None
     concurrency: int | None = None
@@ -142,7 +150,12 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
     from haluagent.search import resolve
     from haluagent.tooling.plugins import load_file
 
-    limits = {"steps": options.max_steps, "tokens": options.max_tokens, "seconds": options.max_seconds}
+    limits = {
+        "steps": options.max_steps,
+        "tokens": options.max_tokens,
+        "seconds": options.max_seconds,
+        "queries": options.queries,
+    }
     return HaluAgent(
         model or options.model,
         base_url=options.base_url,
@@ -151,6 +164,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         strategy=options.strategy,
         autonomy=options.autonomy,
         closed_book=options.closed_book,
+        samples=options.samples,
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
         reflect=options.reflect,

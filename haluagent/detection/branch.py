@@ -68,6 +68,7 @@ class _Branch:
         self.withdrawn: set[str] = set()
         self.seen: list[ToolCall] = []
         self.failed: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
         self.turn_began = model.usage
         self.messages: list[Message] = state.task.messages(sentence, state.recalled(sentence))
         self.told = ""
@@ -108,7 +109,9 @@ class _Branch:
                 return await self.doubt(turn, entry)
             observation = render("reason", self.language, kind="open", detail=open_text(self.state, self.sentence))
             said = f"{said}; {observation}"
-        if step.result:  # it could not decide, or not all, and would not the next time
+        if step.result and self.may_ask_again(turn.call.name, step.result):
+            said = f"{said}; {render('reason', self.language, kind='search_again', detail='')}"
+        elif step.result:  # it could not decide, or not all, and would not the next time
             await self.withdraw(turn.call.name)
             if step.result.facts:
                 await self.offer_readers()
@@ -133,6 +136,11 @@ class _Branch:
         self.offered = [*others, self.state.registry["get_answer"]]
         self.reply_to(turn, f"{entry.reason}; {render('reason', self.language, kind='surprising', detail='')}")
         return None
+
+    def may_ask_again(self, name: str, result: ToolResult) -> bool:
+        """Count a call that decided nothing, and return whether its tool may be called again, in other words."""
+        self.asked[name] += 1
+        return result.again and self.asked[name] < self.state.limits.queries
 
     async def withdraw(self, name: str) -> None:
         """Stop offering a tool that has nothing new to say here. After the last one those are offered that were not yet."""

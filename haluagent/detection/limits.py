@@ -22,13 +22,15 @@ class Limits(Record):
     """Bounds of one detection. Whatever ends at one is `unverified`, with that reason.
 
     `steps` and `format_errors` count turns and unreadable turns per sentence; `tokens` counts evaluated prompt
-    tokens plus generated ones; `seconds` is wall-clock time.
+    tokens plus generated ones; `seconds` is wall-clock time. `queries` is how often a sentence is searched for, each time
+    in other words, until something decides it.
     """
 
     steps: int = Field(default=4, ge=1)
     format_errors: int = Field(default=2, ge=0)
     tokens: int | None = Field(default=None, ge=1)
     seconds: float | None = Field(default=None, gt=0)
+    queries: int = Field(default=2, ge=1)
 
 
 class BudgetExceeded(DetectionEnded):

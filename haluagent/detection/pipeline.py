@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Literal
 
 from haluagent.detection.branch import verify
@@ -10,6 +11,7 @@ from haluagent.detection.dependence import dependences
 from haluagent.detection.limits import Budget, BudgetExceeded, Limits, Meter
 from haluagent.detection.reflection import reflect
 from haluagent.detection.review import review
+from haluagent.detection.samples import Samples
 from haluagent.detection.state import Autonomy, DetectionState, Part
 from haluagent.detection.task import DetectionTask, make_task
 from haluagent.detection.transcript import transcript
@@ -19,6 +21,7 @@ from haluagent.errors import HaluAgentError, ToolError
 from haluagent.events import Answered, Event, Found
 from haluagent.protocols import Model, Services
 from haluagent.sandbox.worker.work import as_work
+from haluagent.search.shared import SharedSearch
 from haluagent.text.courtesies import courtesy
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.turn_format import ModelTurn
@@ -56,6 +59,7 @@ class Run:
         strategy: Strategy,
         autonomy: Autonomy,
         closed_book: bool,
+        samples: int = 0,
         concurrency: int,
         reflection: bool,
         ablate: frozenset[Part],
@@ -75,7 +79,11 @@ class Run:
             question, response, reference, language, registry, model,
             single_transcript=strategy == "linear", demos="demos" not in ablate, free=autonomy == "free",
         )  # fmt: skip
-        self.state = DetectionState(task, registry, limits, emit, closed_book, services, autonomy, ablate)
+        if services.search is not None:
+            services = replace(services, search=SharedSearch(services.search))
+        self.state = DetectionState(
+            task, registry, limits, emit, closed_book, services, autonomy, ablate, samples=Samples(samples)
+        )
 
     @property
     def task(self) -> DetectionTask:

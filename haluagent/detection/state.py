@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from haluagent.detection.limits import Limits, Meter
+from haluagent.detection.samples import Samples
 from haluagent.detection.task import DetectionTask
 from haluagent.events import Event, Observation, Verdict
-from haluagent.protocols import Services, ToolContext
+from haluagent.protocols import SearchResult, Services, ToolContext
 from haluagent.tooling.registry import Registry
 from haluagent.types import CheckedPart, Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
 
@@ -75,7 +76,8 @@ class DetectionState:
 
     `read` are the spans of the reference that were looked at, `stops` the limits that ended the branch of a sentence,
     `parts` what tools found about parts of a sentence, by its index, and `unsaid` the probability that the reference does
-    not say a sentence, where a tool found that. `rests_on` are the earlier sentences that a sentence is checked after. `before` are
+    not say a sentence, where a tool found that. `judged` are the search results that a sentence was judged by, by its index.
+    `samples` are further answers of the model. `rests_on` are the earlier sentences that a sentence is checked after. `before` are
     the steps of the detection that this one goes on from.
     """
 
@@ -93,6 +95,8 @@ class DetectionState:
     stops: list[Stop] = field(default_factory=list)
     parts: dict[int, tuple[CheckedPart, ...]] = field(default_factory=dict)
     unsaid: dict[int, float] = field(default_factory=dict)
+    judged: dict[int, list[SearchResult]] = field(default_factory=dict)
+    samples: Samples = field(default_factory=lambda: Samples(0))
     rests_on: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     before: tuple[Step, ...] = ()
 
@@ -107,6 +111,7 @@ class DetectionState:
             reference=self.task.reference,
             memory=() if "memory" in self.ablate else self.memory.entries(),
             facts=() if sentence is None else self._facts(sentence),
+            judged=[] if sentence is None else self.judged.setdefault(sentence, []),
             **vars(self.services),
         )
 

@@ -181,11 +181,17 @@ def unreached(state: DetectionState, sentence: Sentence, kind: str, detail: str 
 async def undecided(
     state: DetectionState, sentence: Sentence, reason: str, model: Meter, *, closed_book: bool = True
 ) -> MemoryEntry:
-    """Record a sentence that no tool decided, with the model's own belief beside it.
+    """Record a sentence that no tool decided, with the model's own belief beside it; where it gave further answers to the
+    question, with how far they agree with the sentence.
 
-    In closed-book mode the belief becomes the label, unless `closed_book` is False: a limit is no judgement.
+    In closed-book mode the belief becomes the label, unless `closed_book` is False: a limit is no judgement. Agreement never
+    becomes one, so no further answers are asked for then.
     """
-    belief = await self_assessment(state.task, sentence, model)
+    belief = None
+    if not state.closed_book:
+        belief = await state.samples.agreement(state.context(model, sentence.index), sentence)
+    if belief is None:
+        belief = await self_assessment(state.task, sentence, model)
     if state.closed_book and closed_book and belief is not None and belief != 0.5:
         return state.record(
             MemoryEntry(

@@ -3,7 +3,9 @@ alone contradicts nothing: it takes a passage about the same that says enough to
 
 import asyncio
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 from haluagent.judging.agreement import agreement, contained, counted, says
 from haluagent.judging.judge import NUMBER_MISSING, TextSource, answer_anew, ask, wording_of
@@ -32,7 +34,7 @@ _ASKING = re.compile(
 class PassageVerdict:
     """A passage, the part of it that was judged (its place, and as it was read), and what came of it. `agrees` is None
     where the passage gives no answer of its own, or the sentence is none. `against` is the share in [0, 1] of what does not
-    support that says otherwise."""
+    support that says otherwise. `parts` are the passages that were read as one, each with its place; empty for a single one."""
 
     result: SearchResult
     source: TextSource
@@ -43,9 +45,14 @@ class PassageVerdict:
     agrees: float | None = None
     missing: tuple[str, ...] = ()
     against: float = 0.0
+    parts: tuple[tuple[TextSource, Span], ...] = ()
 
-    def evidence(self, context: ToolContext, sentence: Sentence) -> Evidence:
-        return self.source.evidence(self.place, sentence.claim, self.supported, context.question)
+    def evidence(self, context: ToolContext, sentence: Sentence) -> tuple[Evidence, ...]:
+        """Return the place of each passage that is most about the sentence."""
+        parts = self.parts or ((self.source, self.place),)
+        return tuple(
+            source.evidence(place, sentence.claim, self.supported, context.question) for source, place in parts
+        )
 
 
 def text_of(result: SearchResult) -> str:
@@ -81,16 +88,54 @@ def worth_reading(context: ToolContext, sentence: Sentence, results: list[Search
     return [result for _, result in sorted(near, key=lambda item: -item[0])]
 
 
-async def read_passage(context: ToolContext, sentence: Sentence, result: SearchResult) -> PassageVerdict:
+def new_among(results: Sequence[SearchResult], judged: Sequence[SearchResult]) -> list[SearchResult]:
+    """Return the results that are not among those judged."""
+    known = {(one.url, one.offset, text_of(one)) for one in judged}
+    return [one for one in results if (one.url, one.offset, text_of(one)) not in known]
+
+
+def complementary(sentence: Sentence, results: Sequence[SearchResult]) -> tuple[SearchResult, SearchResult] | None:
+    """Return the two results of which each has words of the sentence that the other lacks, and which have most of them
+    together: enough to contradict it. None where there are none."""
+    said = subject_words(sentence.claim)
+    has = [said & subject_words(f"{one.title} {text_of(one)}") for one in results]
+    pairs = [
+        pair
+        for pair in combinations(range(len(results)), 2)
+        if has[pair[0]] - has[pair[1]] and has[pair[1]] - has[pair[0]]
+    ]
+    best = max(pairs, key=lambda pair: len(has[pair[0]] | has[pair[1]]), default=None)
+    if best is None or share(said, has[best[0]] | has[best[1]]) < ABOUT_CLAIM:
+        return None
+    return results[best[0]], results[best[1]]
+
+
+async def read_together(context: ToolContext, sentence: Sentence, results: Sequence[SearchResult]) -> PassageVerdict:
+    """Judge the sentence against the best parts of several passages as one text, for what none of them says alone."""
+    about, count = f"{sentence.claim} {context.question}", context.model.count_tokens
+    parts = []
+    for result in results:
+        (place,), _ = await asyncio.to_thread(best_windows, text_of(result), about, 1, PASSAGE_TOKENS, count)
+        parts.append((_source(result), place))
+    joined = "\n\n".join(source.text[slice(*place)] for source, place in parts)
+    titles = "; ".join(dict.fromkeys(result.title for result in results))
+    whole = SearchResult(title=titles, url=results[0].url, snippet=joined)
+    found = await read_passage(context, sentence, whole, len(parts) * (PASSAGE_TOKENS + 1))
+    return replace(found, parts=tuple(parts))
+
+
+async def read_passage(
+    context: ToolContext, sentence: Sentence, result: SearchResult, tokens: int = PASSAGE_TOKENS
+) -> PassageVerdict:
     """Judge the sentence against the best part of a passage. A quotation of the page needs no judgement; a sentence
     that answers the question is compared with the answer that the passage gives by itself."""
     text = text_of(result)
-    source = TextSource("web_search", text, result.url, result.offset if result.text is not None else None)
+    source = _source(result)
     if span := quoted(sentence.text, text):
         return PassageVerdict(result, source, span, QUOTED)
     about = f"{sentence.claim} {context.question}"
     count = context.model.count_tokens
-    (place,), _ = await asyncio.to_thread(best_windows, text, about, 1, PASSAGE_TOKENS, count)
+    (place,), _ = await asyncio.to_thread(best_windows, text, about, 1, tokens, count)
     window = text[slice(*place)]
     judged = await ask(context, sentence, window, wording_of(context))
     supported, anew, agrees = judged.supported, "", None
@@ -104,6 +149,10 @@ async def read_passage(context: ToolContext, sentence: Sentence, result: SearchR
     missing = tuple(missing_numbers(sentence.claim, f"{text} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported
     return PassageVerdict(result, source, place, supported, judged.silent, anew, agrees, missing, judged.against)
+
+
+def _source(result: SearchResult) -> TextSource:
+    return TextSource("web_search", text_of(result), result.url, result.offset if result.text is not None else None)
 
 
 def _answers(context: ToolContext, sentence: Sentence) -> bool:

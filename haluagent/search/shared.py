@@ -1,0 +1,24 @@
+"""A search that the sentences of one response share."""
+
+import asyncio
+
+from haluagent.protocols import SearchProvider, SearchResult
+from haluagent.types import Language
+
+
+class SharedSearch:
+    """A `SearchProvider` that sends a query once, however many sentences ask for it. What failed is asked again."""
+
+    def __init__(self, provider: SearchProvider) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._locks: dict[tuple[str, int, Language], asyncio.Lock] = {}
+        self._found: dict[tuple[str, int, Language], list[SearchResult]] = {}
+
+    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+        """Search with the provider, or return what it found before; see `SearchProvider.search`."""
+        key = (" ".join(query.split()), count, language)
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if key not in self._found:
+                self._found[key] = await self._provider.search(query, count, language)
+            return list(self._found[key])

@@ -1,0 +1,149 @@
+"""A search that asks again, with a scripted model and a real index."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted import believes
+
+from haluagent import HaluAgent, Limits
+from haluagent.errors import SearchTimeout
+from haluagent.protocols import Message, SearchResult
+from haluagent.search.index.local import LocalIndex
+from haluagent.search.shared import SharedSearch
+from haluagent.types import Detection, Language
+
+TOWER = "The Alster Tower was designed by Ada Brunn in 1911."
+BRUNN = "Ada Brunn was born in Kiel, the daughter of a sailor."
+CLAIM = "The architect of the Alster Tower was born in Kiel."
+QUERIES = ["architect of the Alster Tower", "Ada Brunn", "Alster Tower and Ada Brunn"]
+
+
+class Counted:
+    """A search over an index that keeps its queries."""
+
+    name = "counted"
+
+    def __init__(self, index: LocalIndex, error: Exception | None = None) -> None:
+        self.index, self.error = index, error
+        self.queries: list[str] = []
+
+    async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+        self.queries.append(query)
+        if self.error:
+            raise self.error
+        return await self.index.search(query, count, language)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> LocalIndex:
+    for name, text in {"tower": TOWER, "brunn": BRUNN, "other": "Bananas are yellow."}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    index = LocalIndex(tmp_path / "index.db")
+    index.add([tmp_path / f"{name}.txt" for name in ("tower", "brunn", "other")])
+    return index
+
+
+def writing(queries: Sequence[str], scripted: Any) -> Callable[[Sequence[Message]], str]:
+    """A model that writes one of these queries after another for each sentence."""
+
+    def say(messages: Sequence[Message]) -> str:
+        turn = sum("search once more" in message["content"] for message in messages)
+        return f'ACTION: web_search(sentence={scripted.checked(messages)}, query="{queries[turn]}")'
+
+    return say
+
+
+@pytest.fixture
+def detect(scripted: Any) -> Callable[..., tuple[Detection, Any]]:
+    def run(search: Any, believed: Any, response: str = CLAIM, queries: int = 2) -> tuple[Detection, Any]:
+        model = scripted(writing(QUERIES, scripted), choose=believes(believed))
+        with HaluAgent(model, search=search, sandbox="none", limits=Limits(queries=queries), reflect=False) as agent:
+            return agent.detect("", response), model
+
+    return run
+
+
+def judged(model: Any, *texts: str) -> int:
+    """How often the model judged a text that holds all of these and nothing else of them, in one order of the options."""
+    prompts = [seen[-1]["content"] for seen in model.seen if "\nC" in seen[-1]["content"]]
+    fitting = [p for p in prompts if {t for t in (TOWER, BRUNN) if t in p} == set(texts)]
+    return len(fitting) // 2
+
+
+def searched(detection: Detection) -> list[str]:
+    return [step.call.arguments["query"] for step in detection.steps if step.call and step.call.name == "web_search"]
+
+
+def test_what_one_search_leaves_open_a_second_query_may_decide(detect: Any, index: LocalIndex) -> None:
+    def believed(prompt: str) -> str:
+        return "said" if TOWER in prompt and BRUNN in prompt else "silent"
+
+    detection, model = detect(Counted(index), believed)
+    (entry,) = detection.sentences
+    assert (entry.label, searched(detection)) == ("supported", QUERIES[:2])
+    assert [one.text for one in entry.evidence] == [TOWER, BRUNN]
+    assert [Path(one.url or "").name for one in entry.evidence] == ["tower.txt", "brunn.txt"]
+    assert any("search once more with another query" in message["content"] for seen in model.seen for message in seen)
+    assert (judged(model, TOWER), judged(model, BRUNN), judged(model, TOWER, BRUNN)) == (1, 1, 1)
+
+
+def test_two_passages_together_may_contradict(detect: Any, index: LocalIndex) -> None:
+    def believed(prompt: str) -> str:
+        return "otherwise" if TOWER in prompt and BRUNN in prompt else "silent"
+
+    detection, _ = detect(Counted(index), believed)
+    assert [(entry.label, len(entry.evidence)) for entry in detection.sentences] == [("contradicted", 2)]
+
+
+def test_nothing_is_searched_after_it_is_decided(detect: Any, index: LocalIndex) -> None:
+    detection, _ = detect(Counted(index), "said")
+    assert searched(detection) == QUERIES[:1] and detection.sentences[0].label == "supported"
+
+
+@pytest.mark.parametrize("queries", [1, 2, 3])
+def test_the_budget_ends_it_and_a_passage_is_judged_once(detect: Any, index: LocalIndex, queries: int) -> None:
+    detection, model = detect(Counted(index), "silent", queries=queries)
+    assert searched(detection) == QUERIES[:queries]
+    assert [entry.label for entry in detection.sentences] == ["unverified"]
+    assert judged(model, TOWER) == 1 and judged(model, BRUNN) <= 1
+    assert detection.stop == "answer"
+
+
+def test_a_search_that_failed_is_not_asked_again(detect: Any, index: LocalIndex) -> None:
+    search = Counted(index, SearchTimeout("10 s"))
+    detection, _ = detect(search, "silent")
+    assert len(search.queries) == 1 and "10 s" in detection.sentences[0].reason
+
+
+def test_the_sentences_of_a_response_share_their_searches(detect: Any, index: LocalIndex) -> None:
+    search = Counted(index)
+    detection, _ = detect(search, "silent", f"{CLAIM} The Alster Tower was designed in 1911 by somebody born in Kiel.")
+    assert [entry.label for entry in detection.sentences] == ["unverified", "unverified"]
+    assert sorted(searched(detection)) == sorted(2 * QUERIES[:2]) and sorted(search.queries) == sorted(QUERIES[:2])
+
+
+def test_a_query_under_way_is_waited_for_and_a_failed_one_sent_again() -> None:
+    class Slow:
+        name = "slow"
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
+            self.asked += 1
+            await asyncio.sleep(0)
+            if self.asked == 1:
+                raise SearchTimeout("late")
+            return [SearchResult(title="t", url="http://x", snippet=query)]
+
+    async def both() -> list[Any]:
+        shared = SharedSearch(slow)
+        return await asyncio.gather(*(shared.search(query) for query in ("a  b", "a b", "a b")), return_exceptions=True)
+
+    slow = Slow()
+    first, *others = asyncio.run(both())
+    assert isinstance(first, SearchTimeout) and slow.asked == 2
+    assert [one[0].url for one in others] == ["http://x"] * 2
