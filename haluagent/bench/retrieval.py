@@ -84,7 +84,7 @@ def read(paths: Sequence[Path]) -> tuple[list[str], list[Query]]:
 
 def in_half(queries: Iterable[Query], half: int) -> list[Query]:
     """Return half of the queries, 0 or 1: those about one text are all in one half."""
-    return [query for query in queries if sha256(min(query.evidence).encode()).digest()[0] % 2 == half]
+    return [query for query in queries if sha256(f"half {min(query.evidence)}".encode()).digest()[0] % 2 == half]
 
 
 def sample(queries: Iterable[Query], size: int) -> list[Query]:

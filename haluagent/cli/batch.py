@@ -58,7 +58,7 @@ def batch(
     no_adapter: options.NoAdapter = False,
     max_steps: options.MaxSteps = None,
     queries: options.Queries = None,
-    samples: options.Samples = AgentOptions.samples,
+    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
     max_tokens: options.MaxTokens = None,
     max_seconds: options.MaxSeconds = None,
     no_reflect: options.NoReflect = False,
@@ -83,8 +83,8 @@ def batch(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries, samples=samples,
-        max_tokens=max_tokens, max_seconds=max_seconds,
+        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries,
+        opinion_samples=opinion_samples, max_tokens=max_tokens, max_seconds=max_seconds,
         reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, fetch_pages=fetch_pages,
         max_queries=max_queries, tools=tools,
     )  # fmt: skip

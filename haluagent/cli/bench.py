@@ -68,7 +68,7 @@ def run(
     no_adapter: options.NoAdapter = False,
     max_steps: options.MaxSteps = None,
     queries: options.Queries = None,
-    samples: options.Samples = AgentOptions.samples,
+    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
     no_reflect: options.NoReflect = False,
     ablate: options.Ablate = None,
     sandbox: options.SandboxOption = AgentOptions.sandbox,
@@ -83,7 +83,7 @@ def run(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy, autonomy=autonomy,
-        max_steps=max_steps, queries=queries, samples=samples,
+        max_steps=max_steps, queries=queries, opinion_samples=opinion_samples,
         reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, tools=tools,
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ def detect(
     no_adapter: options.NoAdapter = False,
     max_steps: options.MaxSteps = None,
     queries: options.Queries = None,
-    samples: options.Samples = AgentOptions.samples,
+    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
     max_tokens: options.MaxTokens = None,
     max_seconds: options.MaxSeconds = None,
     concurrency: options.Concurrency = None,
@@ -69,8 +69,8 @@ def detect(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries, samples=samples,
-        max_tokens=max_tokens, max_seconds=max_seconds,
+        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries,
+        opinion_samples=opinion_samples, max_tokens=max_tokens, max_seconds=max_seconds,
         concurrency=concurrency, reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index,
         fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
     )  # fmt: skip

@@ -42,8 +42,8 @@ MaxSteps = Annotated[int | None, typer.Option(min=1, help="Turns of the model pe
 Queries = Annotated[
     int | None, typer.Option(min=1, help="Searches for a sentence, each in other words, until something decides it.")
 ]
-Samples = Annotated[
-    int, typer.Option(min=0, help="Further answers of the model, for an opinion on what nothing decided.")
+OpinionSamples = Annotated[
+    int, typer.Option("--samples", min=0, help="Further answers of the model, for an opinion on what nothing decided.")
 ]
 MaxTokens = Annotated[int | None, typer.Option(min=1, help="Tokens evaluated and generated in one detection.")]
 MaxSeconds = Annotated[float | None, typer.Option(callback=_positive, help="Seconds one detection may take.")]
@@ -97,7 +97,7 @@ class AgentOptions:
     closed_book: bool = False
     max_steps: int | None = None
     queries: int | None = None
-    samples: int = 0
+    opinion_samples: int = 0
     max_tokens: int | None = None
     max_seconds: float | None = None
     concurrency: int | None = None
@@ -164,7 +164,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         strategy=options.strategy,
         autonomy=options.autonomy,
         closed_book=options.closed_book,
-        samples=options.samples,
+        samples=options.opinion_samples,
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
         reflect=options.reflect,

@@ -18,7 +18,7 @@ from haluagent.errors import ConfigError
 # For each shared option a value that is nobody's default.
 GIVEN: dict[str, Any] = {
     "closed_book": True, "strategy": "linear", "autonomy": "free", "model": "m", "base_url": "http://x", "api_key": "k",
-    "adapter": "a.json", "max_steps": 2, "queries": 3, "samples": 5,
+    "adapter": "a.json", "max_steps": 2, "queries": 3, "opinion_samples": 5,
     "max_tokens": 99, "max_seconds": 1.5, "concurrency": 3, "no_reflect": True, "ablate": ["memory"],
     "sandbox": "docker", "search": "mediawiki", "index": Path("i.db"), "fetch_pages": True, "max_queries": 4,
     "tools": [Path("a.py"), Path("b.py")],
