@@ -119,7 +119,8 @@ class _Branch:
             self.failed[turn.call.name] += 1
             if self.failed[turn.call.name] > 1:
                 await self.withdraw(turn.call.name)
-        self.last_observation = observation
+        earlier = self.last_observation if self.asked[turn.call.name] > 1 else ""
+        self.last_observation = "; ".join(filter(None, (earlier, observation)))
         self.reply_to(turn, said)
         return None
 

@@ -110,6 +110,14 @@ def test_titles_count(index: LocalIndex, tmp_path: Path) -> None:
     assert titles(index, "Saturn") == ["Saturn", "Mars"]
 
 
+def test_a_word_counts_less_in_a_longer_passage(index: LocalIndex, tmp_path: Path) -> None:
+    long = "The river Elbe flows by. " + "Many a house and garden stands beside old roads there. " * 12
+    rows = [{"title": "long", "text": long}, {"title": "short", "text": "The river Elbe is wide."}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    index.add([tmp_path / "rows.jsonl"])
+    assert titles(index, "the river Elbe") == ["short", "long"]
+
+
 def test_nothing_matches_nothing(index: LocalIndex, folder: Path) -> None:
     index.add([folder])
     for query in ("zebra", "", "?!", "the zebra of which", "量子是什么", "\0", "马"):
