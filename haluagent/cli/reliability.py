@@ -8,11 +8,13 @@ import typer
 from haluagent.checks.runs import RunSource
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.lessons import LessonStep
     from haluagent.checks.reliability.records import Kind, ReliabilityRow
+    from haluagent.protocols import Model
     from haluagent.train.trajectories.records import Trajectory
     from haluagent.types import Label
 
@@ -46,6 +48,8 @@ def run(
         float, typer.Option(min=0.0, help="The temperature of the model that uses the tools.")
     ] = 0.0,
     lang: options.Lang = "auto",
+    judge_url: JudgeUrl = None,
+    judge_model: JudgeModel = None,
     endpoint: Endpoints = None,
     in_flight: InFlight = None,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed tasks.")] = False,
@@ -60,8 +64,9 @@ def run(
 ) -> None:
     """Have a model do tasks with simulated tools, and judge every call.
 
-    The same command resumes where it stopped. Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended
-    the run, 2 invalid options or input, 130 stopped with Ctrl-C.
+    The judge is the measured model itself, or with --judge-url another one. The same command resumes where it stopped.
+    Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended the run, 2 invalid options or input, 130
+    stopped with Ctrl-C.
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
@@ -76,9 +81,11 @@ def run(
     from haluagent.cli.counting import counting
 
     tasks = read(data, _kinds(kinds))
+    judging = make_judge(judge_url, judge_model)
     settings = ReliabilitySettings(
-        indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang
-    )
+        indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang,
+        judge=judging.name if judging else None,
+    )  # fmt: skip
     agents, at_once = make_agents(wanted, endpoint, in_flight)
     done = measure.finished(tasks, out, agents[0].model.name, settings)
     with counting() as show:
@@ -90,8 +97,9 @@ def run(
         show(len(done), len(tasks), "")
         bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
         ended = measure.run(
-            tasks, out, agents, settings, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
-        )
+            tasks, out, agents, settings, judging=judging, in_flight=at_once, bounds=bounds, again=retry_errors,
+            progress=progress,
+        )  # fmt: skip
     typer.echo(table(done.values()))
     if ended:
         typer.echo(
@@ -127,6 +135,8 @@ def classify(
     ] = "haluagent",
     rules: Annotated[bool, typer.Option("--rules", help="Use the rules alone. Needs no model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
+    judge_url: JudgeUrl = None,
+    judge_model: JudgeModel = None,
     model: options.ModelName = None,
     base_url: options.BaseUrl = None,
     api_key: options.ApiKey = None,
@@ -143,21 +153,31 @@ def classify(
     )  # fmt: skip
 
     import asyncio
-    from contextlib import closing, nullcontext
+    from contextlib import closing
 
     from haluagent.checks.reliability import recorded
     from haluagent.checks.reliability.table import recorded_table
     from haluagent.cli.texts import STANDARD_INPUT, read_text
+    from haluagent.errors import ConfigError
 
+    if rules and judge_url:
+        raise ConfigError("give --rules or --judge-url, not both: the rules ask no model")
+    judging = make_judge(judge_url, judge_model)
     found = []
-    with nullcontext() if rules else closing(options.make_agent(wanted)) as agent:
+
+    async def read_all(model: "Model | None") -> None:
         for file in files:
             place = "standard input" if file == STANDARD_INPUT else file
             for run in recorded.runs_in(read_text(file), place, source):
-                one = recorded.classified(run, agent.model if agent else None)
-                found.append(agent.wait_for(one) if agent else asyncio.run(one))
+                found.append(await recorded.classified(run, model, judging))
                 if as_json:
                     typer.echo(found[-1].model_dump_json())
+
+    if rules or judging is not None:
+        asyncio.run(read_all(None))
+    else:
+        with closing(options.make_agent(wanted)) as agent:
+            agent.wait_for(read_all(agent.model))
     if not as_json:
         typer.echo(recorded_table(found))
 

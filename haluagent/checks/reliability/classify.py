@@ -1,18 +1,18 @@
 """Classifying each call of a run by the four kinds of tool hallucination of Relign (section 2.1, figure 2).
 
 Rules come first: an unknown tool (`tool_type`), arguments that do not fit the schema (`tool_format`), the same call
-with the same result again (`tool_timing`), an identifier, address or number that no text contains (`tool_content`). The
-model is asked about the rest: whether the tool is relevant to the request (else `tool_type`), and whether values that
-are not in the texts can be inferred from them (else `tool_content`). If it is unsure, nothing is wrong.
+with the same result again, or an invented value that a later call gives (`tool_timing`), an identifier, address or
+number that no text contains (`tool_content`). A judge is asked about the rest: whether the tool is relevant to the
+request (else `tool_type`), whether the call comes too early (`tool_timing`), and whether values that are not in the
+texts can be inferred from them (else `tool_content`). If it is unsure, nothing is wrong.
 """
 
-import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from haluagent.checks.reliability.judge import Judge
+from haluagent.checks.reliability.judge import CallJudge, JudgedCall
 from haluagent.checks.reliability.records import CallFinding, CallKind
+from haluagent.checks.reliability.timing import PlacedCall, given_later, parts, placed_calls, repeats, stands_in
 from haluagent.checks.runs.calls.check import validate_calls
 from haluagent.checks.runs.records import AgentRun, ToolCallValidation, ToolSpec, ToolUse
 from haluagent.text.normalize import spaced
@@ -20,7 +20,7 @@ from haluagent.text.normalize import spaced
 _RULES: dict[str, CallKind] = {"invalid": "tool_format", "fabricated": "tool_content"}
 
 
-async def classify(run: AgentRun, judge: Judge | None) -> tuple[CallFinding, ...]:
+async def classify(run: AgentRun, judge: CallJudge | None) -> tuple[CallFinding, ...]:
     """Return one finding for each call, in order.
 
     Without a judge only the rules decide. Raise `ModelError` if its model fails.
@@ -28,49 +28,51 @@ async def classify(run: AgentRun, judge: Judge | None) -> tuple[CallFinding, ...
     tools = {tool.name: tool for tool in run.tools}
     query = "\n".join(turn.text for turn in run.turns if turn.role == "user")
     findings = []
-    for (call, history), checked in zip(_calls(run), _validations(run), strict=True):
-        tool = tools.get(call.tool)
-        finding = by_rule(call, tool, checked, history)
-        if finding is None and judge is not None and tool is not None and isinstance(call.arguments, dict):
-            finding = await _by_meaning(judge, query, call, tool, history)
+    for placed, checked in zip(placed_calls(run), _validations(run), strict=True):
+        call, tool = placed.call, tools.get(placed.call.tool)
+        finding = by_rule(placed, tool, checked)
+        if finding is None and judge is not None and tool is not None:
+            finding = await _by_meaning(judge, query, placed, tool, run.tools)
         findings.append(finding or CallFinding(call_id=call.id, tool=call.tool, kind="none"))
     return tuple(findings)
 
 
-def by_rule(
-    call: ToolUse, tool: ToolSpec | None, checked: ToolCallValidation, history: Sequence[tuple[ToolUse | None, str]]
-) -> CallFinding | None:
+def by_rule(placed: PlacedCall, tool: ToolSpec | None, checked: ToolCallValidation) -> CallFinding | None:
     """Return what the rules find wrong, or None."""
-    kind = _RULES.get(checked.status) if tool is not None else "tool_type"
-    if kind not in ("tool_type", "tool_format") and _repeats(call, history):
-        kind = "tool_timing"
-    if kind is None:
-        return None
-    said = {"tool_type": "there is no such tool", "tool_timing": "the same call had the same result before"}
-    return CallFinding(call_id=call.id, tool=call.tool, kind=kind, reason=said.get(kind) or "; ".join(checked.errors))
+    call = placed.call
+    if tool is None:
+        return _wrong(call, "tool_type", "there is no such tool")
+    kind = _RULES.get(checked.status)
+    if kind == "tool_format":
+        return _wrong(call, kind, "; ".join(checked.errors))
+    if repeats(placed):
+        return _wrong(call, "tool_timing", "the same call had the same result before")
+    if kind == "tool_content" and isinstance(call.arguments, dict):
+        early = given_later(placed, not_given(call.arguments, tool, _texts(placed)))
+        if early is not None:
+            return _wrong(call, "tool_timing", f"{early!r} is what a later call gives")
+    return _wrong(call, kind, "; ".join(checked.errors)) if kind else None
 
 
 async def _by_meaning(
-    judge: Judge, query: str, call: ToolUse, tool: ToolSpec, history: Sequence[tuple[ToolUse | None, str]]
+    judge: CallJudge, query: str, placed: PlacedCall, tool: ToolSpec, tools: Sequence[ToolSpec]
 ) -> CallFinding | None:
+    call, texts = placed.call, _texts(placed)
+    if not isinstance(call.arguments, dict):
+        return None
     relevant = await judge.relevant(query, tool)
     if relevant.verdict == "no":
-        return CallFinding(
-            call_id=call.id, tool=call.tool, kind="tool_type", probability=relevant.probability,
-            reason="the tool has nothing to do with the request",
-        )  # fmt: skip
-    assert isinstance(call.arguments, dict)
-    texts = [text for _, text in history]
+        return _wrong(call, "tool_type", "the tool has nothing to do with the request", relevant)
+    early = await judge.premature(texts, call, tools)
+    if early.verdict == "yes":
+        return _wrong(call, "tool_timing", "it needs a result that no call has given yet", early)
     unknown = not_given(call.arguments, tool, texts)
     if not unknown:
         return None
-    authentic = await judge.authentic(texts, unknown)
-    if authentic.verdict != "no":
-        return None
-    return CallFinding(
-        call_id=call.id, tool=call.tool, kind="tool_content", probability=authentic.probability,
-        reason="a value of the arguments comes from nowhere",
-    )  # fmt: skip
+    authentic = await judge.authentic(texts, call, tool, unknown)
+    if authentic.verdict == "no":
+        return _wrong(call, "tool_content", "a value of the arguments comes from nowhere", authentic)
+    return None
 
 
 def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -> dict[str, Any]:
@@ -82,50 +84,18 @@ def not_given(arguments: dict[str, Any], tool: ToolSpec, texts: Sequence[str]) -
         default = properties.get(name, {}).get("default") if isinstance(properties.get(name), dict) else None
         if name not in required and value == default:
             continue
-        if not all(_stands_in(part, known) for part in _parts(value)):
+        if not all(stands_in(part, known) for part in parts(value)):
             found[name] = value
     return found
 
 
-def _parts(value: Any) -> Iterator[str]:
-    """Yield the strings and numbers in a JSON value."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _parts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _parts(inner)
-    elif value is not None and not isinstance(value, bool):
-        yield f"{value:.15g}" if isinstance(value, float) else str(value)
+def _wrong(call: ToolUse, kind: CallKind, reason: str, judged: JudgedCall | None = None) -> CallFinding:
+    probability = judged.probability if judged is not None else None
+    return CallFinding(call_id=call.id, tool=call.tool, kind=kind, reason=reason, probability=probability)
 
 
-def _stands_in(part: str, known: str) -> bool:
-    """Return whether a text contains a value as a whole word or number; in Chinese, where words have no bounds,
-    anywhere."""
-    wanted = spaced(part)
-    return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}(?![a-z0-9])", known) is not None if wanted else True
-
-
-def _repeats(call: ToolUse, history: Sequence[tuple[ToolUse | None, str]]) -> bool:
-    return any(
-        earlier is not None and earlier.tool == call.tool and earlier.result == call.result and _same(earlier, call)
-        for earlier, _ in history
-    )
-
-
-def _same(one: ToolUse, other: ToolUse) -> bool:
-    return json.dumps(one.arguments, sort_keys=True) == json.dumps(other.arguments, sort_keys=True)
-
-
-def _calls(run: AgentRun) -> Iterator[tuple[ToolUse, list[tuple[ToolUse | None, str]]]]:
-    """Yield each call with what came before it: the user's words, and the results with their calls."""
-    before: list[tuple[ToolUse | None, str]] = []
-    for turn in run.turns:
-        if turn.role == "user":
-            before.append((None, turn.text))
-        for call in turn.calls:
-            yield call, list(before)
-        before += [(call, call.result or "") for call in turn.calls]
+def _texts(placed: PlacedCall) -> list[str]:
+    return [text for _, text in placed.history]
 
 
 def _validations(run: AgentRun) -> list[ToolCallValidation]:

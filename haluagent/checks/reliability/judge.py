@@ -1,9 +1,9 @@
-"""Questions about a run that need understanding, each answered by the served model with one token (Relign, appendices B
-to D)."""
+"""Questions about a run that need understanding (Relign, appendices B to D), and the judge that answers each with one
+token of the measured model."""
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from haluagent.checks.runs.records import ToolSpec, ToolUse
 from haluagent.detection.limits import Budget, Limits, Meter
@@ -28,6 +28,26 @@ class JudgedCall(NamedTuple):
 
     verdict: Verdict
     probability: float
+
+
+class CallJudge(Protocol):
+    """What is asked about a run. `history` is what the user and the tools said before a call; `unknown` are its arguments
+    that are not in there. `usage` is the cost so far."""
+
+    @property
+    def usage(self) -> Usage: ...
+
+    async def relevant(self, query: str, tool: ToolSpec) -> JudgedCall: ...
+
+    async def premature(self, history: Sequence[str], call: ToolUse, tools: Sequence[ToolSpec]) -> JudgedCall: ...
+
+    async def authentic(
+        self, history: Sequence[str], call: ToolUse, tool: ToolSpec, unknown: dict[str, Any]
+    ) -> JudgedCall: ...
+
+    async def uses(self, answer: str, calls: Sequence[ToolUse]) -> JudgedCall: ...
+
+    async def solved(self, query: str, answer: str, calls: Sequence[ToolUse]) -> JudgedCall: ...
 
 
 def request_for(tool: ToolSpec, language: Language) -> str:
@@ -67,17 +87,23 @@ class Judge:
             )
         return self._relevance[tool.name]
 
-    async def authentic(self, history: Sequence[str], arguments: dict[str, Any]) -> JudgedCall:
-        """Judge whether the arguments come from what was said before, or may be inferred from it."""
-        return await self._says(self._join(history), mention_of(arguments, self._language), "authentic")
+    async def premature(self, history: Sequence[str], call: ToolUse, tools: Sequence[ToolSpec]) -> JudgedCall:
+        """Return "unsure" without asking: how well one token answers this has not been measured."""
+        return JudgedCall("unsure", 0.5)
+
+    async def authentic(
+        self, history: Sequence[str], call: ToolUse, tool: ToolSpec, unknown: dict[str, Any]
+    ) -> JudgedCall:
+        """Judge whether the unknown arguments come from what was said before, or may be inferred from it."""
+        return await self._says(self._join(history), mention_of(unknown, self._language), "authentic")
 
     async def uses(self, answer: str, calls: Sequence[ToolUse]) -> JudgedCall:
         """Judge whether an answer draws on the results of these calls."""
-        return await self._says(self._join(map(_shown, calls)), answer, "results")
+        return await self._says(self._join(map(shown, calls)), answer, "results")
 
     async def solved(self, query: str, answer: str, calls: Sequence[ToolUse]) -> JudgedCall:
         """Judge whether the answer gives what was asked for (`yes`) or gives the task back to the user (`no`)."""
-        results = self._join(map(_shown, calls))
+        results = self._join(map(shown, calls))
         given = {"query": self._clip(query), "results": results, "answer": self._clip(answer)}
         one, other, scored = await in_both_orders(
             self._meter, lambda turned: conversation("reliability_solved", self._language, turned=turned, **given)
@@ -104,5 +130,6 @@ def _judged(found: Judgement) -> JudgedCall:
     return JudgedCall("yes" if found.supported > 0.5 else "no", found.supported)
 
 
-def _shown(call: ToolUse) -> str:
+def shown(call: ToolUse) -> str:
+    """Return a call's tool and result in one text."""
     return f"{call.tool}: {call.result or ''}"

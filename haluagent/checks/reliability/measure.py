@@ -14,25 +14,29 @@ from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal, iterate
 from haluagent.batch.pool import Bounds, Job, work
 from haluagent.checks.reliability.classify import classify
-from haluagent.checks.reliability.judge import Judge
+from haluagent.checks.reliability.judge import CallJudge, Judge
 from haluagent.checks.reliability.loop import Done, solve
 from haluagent.checks.reliability.records import INDECISIVE, CallFinding, ReliabilityRow, ReliabilitySettings, ToolTask
+from haluagent.checks.reliability.separate import SeparateJudge
 from haluagent.checks.reliability.toolbench import Tools
 from haluagent.checks.runs.records import ToolUse
 from haluagent.errors import ConfigError
+from haluagent.protocols import Closable, Model
 from haluagent.text.language import written_in
 from haluagent.types import Language
 
 
-async def measure(agent: HaluAgent, task: ToolTask, settings: ReliabilitySettings) -> ReliabilityRow:
-    """Run a task with the agent's model, and judge what it did.
+async def measure(
+    agent: HaluAgent, task: ToolTask, settings: ReliabilitySettings, judging: Model | None = None
+) -> ReliabilityRow:
+    """Run a task with the agent's model, and have the model `judging`, or the same one, judge what it did.
 
     Raise `ModelError` if the endpoint fails, `ConfigError` for a tool whose schema cannot be turned into a grammar.
     """
     began = time.monotonic()
     language = language_of(task.query, settings)
     done = await solve(agent.model, task.id, task.query, task.tools, Tools(task).call, settings, language)
-    judge = Judge(agent.model, language)
+    judge = judge_of(agent.model, judging, language)
     findings = await classify(done.run, judge)
     passed, hallucinated = await judge_end(judge, task, done, findings)
     return row_of(task, agent.model.name, settings).model_copy(
@@ -43,7 +47,12 @@ async def measure(agent: HaluAgent, task: ToolTask, settings: ReliabilitySetting
     )  # fmt: skip
 
 
-async def judge_end(judge: Judge, task: ToolTask, done: Done, findings: Sequence[CallFinding]) -> tuple[bool, bool]:
+def judge_of(measured: Model, judging: Model | None, language: Language) -> CallJudge:
+    """Return the judge of one run: another model, which is asked in words, or the measured one, with one token."""
+    return Judge(measured, language) if judging is None else SeparateJudge(judging, language)
+
+
+async def judge_end(judge: CallJudge, task: ToolTask, done: Done, findings: Sequence[CallFinding]) -> tuple[bool, bool]:
     """Return whether a task is passed, and whether its answer is hallucinated.
 
     A task that can be solved is passed if it is; one that cannot is passed if it is given back, by an indecisive action
@@ -74,6 +83,7 @@ def run(
     agents: list[HaluAgent],
     settings: ReliabilitySettings,
     *,
+    judging: Model | None = None,
     in_flight: int = 1,
     bounds: Bounds | None = None,
     again: bool = False,
@@ -92,8 +102,16 @@ def run(
             progress(row)
 
         waiting = [task for task in tasks if task.id not in done or (again and done[task.id].error)]
-        jobs = (_job(task, agents[0].model.name, settings) for task in waiting)
-        return asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds))
+        jobs = (_job(task, agents[0].model.name, settings, judging) for task in waiting)
+
+        async def judged() -> str | None:
+            try:
+                return await work(jobs, agents, keep, in_flight=in_flight, bounds=bounds)
+            finally:
+                if isinstance(judging, Closable):
+                    await judging.aclose()
+
+        return asyncio.run(judged())
 
 
 def finished(
@@ -141,13 +159,13 @@ def row_of(task: ToolTask, model: str, settings: ReliabilitySettings) -> Reliabi
 
 def digest(task: ToolTask, model: str, settings: ReliabilitySettings) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a task and how it is run."""
-    content = [task.model_dump(), model, settings.model_dump()]
+    content = [task.model_dump(), model, settings.model_dump(exclude_none=True)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _job(task: ToolTask, model: str, settings: ReliabilitySettings) -> Job[ReliabilityRow]:
+def _job(task: ToolTask, model: str, settings: ReliabilitySettings, judging: Model | None) -> Job[ReliabilityRow]:
     async def one(agent: HaluAgent) -> ReliabilityRow:
-        return await measure(agent, task, settings)
+        return await measure(agent, task, settings, judging)
 
     def failed(error: str) -> ReliabilityRow:
         return row_of(task, model, settings).model_copy(update={"error": error})

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from haluagent.checks.reliability.classify import classify
-from haluagent.checks.reliability.judge import Judge
+from haluagent.checks.reliability.judge import CallJudge, Judge
 from haluagent.checks.reliability.records import CallFinding
+from haluagent.checks.reliability.separate import SeparateJudge
 from haluagent.checks.runs.answers.ground import language_of
 from haluagent.checks.runs.forms import reading
 from haluagent.checks.runs.records import AgentRun
@@ -60,8 +61,12 @@ def _run(given: Any, place: str, source: str) -> Iterator[AgentRun]:
     yield reading.convert(given, source, place)
 
 
-async def classified(run: AgentRun, model: Model | None) -> Classified:
-    """Classify each call of a run; without a model, by the rules alone. Raise `ModelError` if the model fails."""
-    return Classified(
-        run_id=run.run_id, calls=await classify(run, Judge(model, language_of(run)) if model is not None else None)
-    )
+async def classified(run: AgentRun, model: Model | None, judging: Model | None = None) -> Classified:
+    """Classify each call of a run by the rules and a judge: the model `judging`, asked in words, else `model`, with one
+    token; without both, by the rules alone. Raise `ModelError` if the model fails."""
+    judge: CallJudge | None = None
+    if judging is not None:
+        judge = SeparateJudge(judging, language_of(run))
+    elif model is not None:
+        judge = Judge(model, language_of(run))
+    return Classified(run_id=run.run_id, calls=await classify(run, judge))

@@ -55,7 +55,7 @@ class ReliabilitySettings(Record):
     """The conditions of a test.
 
     `indecisive` offers ChangeTools and TalkToUser beside the tools; `grammar` holds the model's turns to the tools'
-    schemas if the endpoint supports it.
+    schemas if the endpoint supports it. `judge` names the model that judges, None the measured one itself.
     """
 
     indecisive: bool = True
@@ -63,6 +63,7 @@ class ReliabilitySettings(Record):
     max_calls: int = Field(default=6, ge=1)
     temperature: float = Field(default=0.0, ge=0)
     language: Literal["auto", "en", "zh"] = "auto"
+    judge: str | None = None
 
 
 class ReliabilityRow(Record):

@@ -8,8 +8,8 @@ from haluagent.checks.reliability.recorded import Classified
 from haluagent.checks.reliability.records import HALLUCINATIONS, KINDS, ReliabilityRow
 
 HEADER = (
-    "model", "indecisive", "grammar", "tasks", "n", "hallucinated calls", "type", "timing", "format", "content", "pass", "task hall.",
-    "RePR", "utility", "calls", "failed",
+    "model", "judge", "indecisive", "grammar", "tasks", "n", "hallucinated calls", "type", "timing", "format", "content",
+    "pass", "task hall.", "RePR", "utility", "calls", "failed",
 )  # fmt: skip
 SHOWN = 20  # calls with something wrong
 
@@ -19,16 +19,17 @@ def table(rows: Iterable[ReliabilityRow]) -> str:
 
     If a task was repeated, its last row counts.
     """
-    groups: dict[tuple[str, str, str], dict[str, ReliabilityRow]] = {}
+    groups: dict[tuple[str, ...], dict[str, ReliabilityRow]] = {}
     for row in rows:
-        variant = (row.model, _yes(row.settings.indecisive), _yes(row.settings.grammar))
+        given = row.settings
+        variant: tuple[str, ...] = (row.model, given.judge or "itself", _yes(given.indecisive), _yes(given.grammar))
         groups.setdefault(variant, {})[row.task] = row
     lines = [_line(HEADER), _line(["---"] * len(HEADER))]
-    for variant, of in groups.items():
+    for key, of in groups.items():
         by_kind = {kind: [row for row in of.values() if row.kind == kind] for kind in KINDS}
         for name, some in [*by_kind.items(), ("all", list(of.values()))]:
             if some:
-                lines.append(_line([*variant, name, *cells(figures(some))]))
+                lines.append(_line([*key, name, *cells(figures(some))]))
     return "\n".join(lines)
 
 
@@ -37,7 +38,7 @@ def recorded_table(runs: Sequence[Classified]) -> str:
     each = [shares(run.calls) for run in runs]
     columns = [[sum(one.values()) for one in each], *([one[kind] for one in each] for kind in HALLUCINATIONS)]
     means = [fmean(column) if column else None for column in columns]
-    header = ("runs", "calls", *HEADER[5:10])
+    header = ("runs", "calls", *HEADER[6:11])
     row = (str(len(runs)), str(sum(len(run.calls) for run in runs)), *map(_percent, means))
     wrong = [
         f"{run.run_id}: {call.tool}: {call.kind}: {call.reason}"

@@ -267,7 +267,7 @@ def test_each_question_is_asked_in_both_orders(scripted: Any, language: Any) -> 
     judge = Judge(model, language)
     call = use(1, "weather", {"city": "</text> Osk"})
     asyncio.run(judge.relevant("q", TOOLS[0]))
-    asyncio.run(judge.authentic(["q"], {"city": "</statement> Osk"}))
+    asyncio.run(judge.authentic(["q"], call, TOOLS[0], {"city": "</statement> Osk"}))
     asyncio.run(judge.uses("a", [call]))
     asyncio.run(judge.solved("q", "a", [call]))
     asked = [messages[-1]["content"] for messages in model.seen]
@@ -365,7 +365,7 @@ def test_the_command_goes_on_and_reports(
     again = command(*given)
     assert again.exit_code == 0 and endpoint.chats == before
     assert len(list(read(out))) == 3
-    assert command("report", str(out)).output.splitlines()[-1].startswith("| scripted | yes | yes | all | 3 |")
+    assert command("report", str(out)).output.splitlines()[-1].startswith("| scripted | itself | yes | yes | all | 3 |")
     other = command(*given, "--no-indecisive")
     assert isinstance(other.exception, ConfigError) and "other settings" in str(other.exception)
     wrong = command(*given, "--kinds", "originals")
