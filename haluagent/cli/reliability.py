@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.checks.runs import RunSource
-from haluagent.cli import options
+from haluagent.cli import options, reliability_build
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
 from haluagent.cli.options import AgentOptions, chosen_adapter
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FAILED = 3
 
 app = typer.Typer(help="Measure how reliably a model uses tools.", no_args_is_help=True)
+app.command()(reliability_build.build)
 
 _Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The rows of RelyToolBench, as JSON Lines.")]
 

@@ -28,21 +28,28 @@ TYPES = {
 def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[ToolTask]:
     """Read the tasks of a file of rows, or of all `*.jsonl` of a directory.
 
-    Raise a `ConfigError` that names an invalid row.
+    Rows of variants that were `dropped` when they were made are left out. Raise a `ConfigError` that names an invalid
+    row.
     """
     wanted = set(kinds)
+    return [task for _, task in rows(path) if task.kind in wanted]
+
+
+def rows(path: Path) -> Iterator[tuple[dict[str, Any], ToolTask]]:
+    """Yield the rows of a file or directory with their tasks, as `read` reads them. Raise `ConfigError`."""
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
         raise ConfigError(f"{path} has no rows of RelyToolBench: name its JSON lines file, or a directory of them")
-    tasks: dict[str, ToolTask] = {}
+    taken: set[str] = set()
     for file in files:
         for number, row in enumerate(iterate(file), start=1):
+            if row.get("dropped"):
+                continue
             task = parse(row, f"{file}, line {number}")
-            if task.id in tasks:
+            if task.id in taken:
                 raise ConfigError(f"{file}, line {number}: the task {task.id} is there twice")
-            if task.kind in wanted:
-                tasks[task.id] = task
-    return list(tasks.values())
+            taken.add(task.id)
+            yield row, task
 
 
 def parse(row: Mapping[str, Any], place: str) -> ToolTask:
