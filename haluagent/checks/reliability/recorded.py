@@ -58,7 +58,15 @@ def _run(given: Any, place: str, source: str) -> Iterator[AgentRun]:
         given = given.get("detection")  # a row, which has no detection if its item failed
         if given is None:
             return
+    if source == "toolbench" and isinstance(given, list) and not _is_conversation(given):  # a file of its training data
+        for number, one in enumerate(given):
+            yield reading.convert(one, source, f"{place}, [{number}]")
+        return
     yield reading.convert(given, source, place)
+
+
+def _is_conversation(given: list[Any]) -> bool:
+    return any(isinstance(step, dict) and "from" in step for step in given)
 
 
 async def classified(run: AgentRun, model: Model | None, judging: Model | None = None) -> Classified:

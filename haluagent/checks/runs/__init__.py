@@ -3,5 +3,7 @@ Spec."""
 
 from typing import Literal
 
-# The form of a recorded run: our own, that of another library, or a detection of HaluAgent.
-RunSource = Literal["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"]
+# The form of a recorded run: our own, that of another library or data set, or a detection of HaluAgent.
+RunSource = Literal[
+    "haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "toolbench", "detection"
+]

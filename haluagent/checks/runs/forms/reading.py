@@ -15,13 +15,14 @@ from haluagent.checks.runs.forms.detection import from_detection
 from haluagent.checks.runs.forms.langgraph import from_langgraph
 from haluagent.checks.runs.forms.openai import from_openai_chat, from_openai_responses
 from haluagent.checks.runs.forms.otel import from_otel
+from haluagent.checks.runs.forms.toolbench import from_toolbench
 from haluagent.checks.runs.records import AgentRun, HallucinationReport
 from haluagent.errors import ConfigError
 from haluagent.types import Record
 
 __all__ = [
     "SOURCES", "convert", "from_anthropic", "from_detection", "from_langgraph", "from_openai_chat", "from_openai_responses",
-    "from_otel", "parse", "read", "read_text", "schema",
+    "from_otel", "from_toolbench", "parse", "read", "read_text", "schema",
 ]  # fmt: skip
 
 PROBLEMS = {
@@ -44,6 +45,7 @@ SOURCES: dict[str, Callable[[dict[str, Any]], AgentRun]] = {
     "anthropic": lambda given: from_anthropic(given.get("messages"), given.get("system"), given.get("tools")),
     "langgraph": lambda given: from_langgraph(given.get("messages"), given.get("tools")),
     "otel": lambda given: from_otel(given.get("messages", given)),
+    "toolbench": from_toolbench,
     "detection": from_detection,
 }
 
