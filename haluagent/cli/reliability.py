@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.checks.runs import RunSource
-from haluagent.cli import options, reliability_build
+from haluagent.cli import options, reliability_agreement, reliability_build, reliability_sample
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
+from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge, run_judged
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ FAILED = 3
 
 app = typer.Typer(help="Measure how reliably a model uses tools.", no_args_is_help=True)
 app.command()(reliability_build.build)
+app.command()(reliability_sample.sample)
+app.command()(reliability_agreement.agreement)
 
 _Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The rows of RelyToolBench, as JSON Lines.")]
 
@@ -49,6 +51,9 @@ def run(
         float, typer.Option(min=0.0, help="The temperature of the model that uses the tools.")
     ] = 0.0,
     lang: options.Lang = "auto",
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Only so many tasks, equally from each kind and subset.")
+    ] = None,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
     endpoint: Endpoints = None,
@@ -78,10 +83,11 @@ def run(
     from haluagent.checks.reliability import measure
     from haluagent.checks.reliability.records import ReliabilitySettings
     from haluagent.checks.reliability.table import table
-    from haluagent.checks.reliability.toolbench import read
+    from haluagent.checks.reliability.toolbench import read, stratified
     from haluagent.cli.counting import counting
 
     tasks = read(data, _kinds(kinds))
+    tasks = stratified(tasks, sample) if sample else tasks
     judging = make_judge(judge_url, judge_model)
     settings = ReliabilitySettings(
         indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang,
@@ -153,17 +159,11 @@ def classify(
         search="none",
     )  # fmt: skip
 
-    import asyncio
-    from contextlib import closing
-
     from haluagent.checks.reliability import recorded
     from haluagent.checks.reliability.table import recorded_table
     from haluagent.cli.texts import STANDARD_INPUT, read_text
-    from haluagent.errors import ConfigError
 
-    if rules and judge_url:
-        raise ConfigError("give --rules or --judge-url, not both: the rules ask no model")
-    judging = make_judge(judge_url, judge_model)
+    judging = make_judge(judge_url, judge_model, rules=rules)
     found = []
 
     async def read_all(model: "Model | None") -> None:
@@ -174,11 +174,7 @@ def classify(
                 if as_json:
                     typer.echo(found[-1].model_dump_json())
 
-    if rules or judging is not None:
-        asyncio.run(read_all(None))
-    else:
-        with closing(options.make_agent(wanted)) as agent:
-            agent.wait_for(read_all(agent.model))
+    run_judged(read_all, wanted, judging, rules=rules)
     if not as_json:
         typer.echo(recorded_table(found))
 
@@ -186,30 +182,38 @@ def classify(
 @app.command("data")
 def data_rows(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN.jsonl...", help="Runs over tasks that are not used for measuring.")
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="[RUN.jsonl...]", help="Runs over tasks that are not used for measuring."),
+    ] = None,
     sft: Annotated[Path | None, typer.Option("--sft", metavar="FILE", help="Where to write steps to imitate.")] = None,
     dpo: Annotated[
         Path | None, typer.Option("--dpo", metavar="FILE", help="Where to write pairs of a better and a worse step.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed for drawing the tasks whose steps are imitated.")] = 0,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option("--samples", metavar="SAMPLES.jsonl", help="Pairs of what `reliability sample` wrote, too."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed for drawing tasks and turns.")] = 0,
 ) -> None:
     """Write trajectories for `haluagent train` from measured runs, after Relign.
 
     For --sft: originals, unmatched tools and missing parameters in the ratio 4:3:3. For --dpo: a correct call is better
     than an indecisive action, which is better than a hallucinated call.
     """
-    from haluagent.checks.reliability import lessons
+    from haluagent.checks.reliability import lessons, sampling
     from haluagent.checks.reliability.measure import read
     from haluagent.errors import ConfigError
     from haluagent.train.trajectories.records import write
 
     if sft is None and dpo is None:
         raise ConfigError("name --sft FILE, --dpo FILE, or both")
-    rows = [row for path in runs for row in read(path)]
+    if not runs and (sft is not None or not samples):
+        raise ConfigError("name the runs: files that `haluagent reliability run` wrote")
+    rows = [row for path in runs or () for row in read(path)]
+    sampled = [one for path in samples or () for one in sampling.read(path)]
     for path, steps in (
         (sft, lessons.good_steps(rows, seed) if sft else []),
-        (dpo, lessons.ranked_steps(rows) if dpo else []),
+        (dpo, [*lessons.ranked_steps(rows), *sampling.ranked_samples(sampled, seed)] if dpo else []),
     ):
         if path is not None:
             count = write(path, (_trajectory(number, step) for number, step in enumerate(steps)))

@@ -20,15 +20,15 @@ from haluagent.text.normalize import spaced
 _RULES: dict[str, CallKind] = {"invalid": "tool_format", "fabricated": "tool_content"}
 
 
-async def classify(run: AgentRun, judge: CallJudge | None) -> tuple[CallFinding, ...]:
-    """Return one finding for each call, in order.
+async def classify(run: AgentRun, judge: CallJudge | None, *, last: bool = False) -> tuple[CallFinding, ...]:
+    """Return one finding for each call, in order; with `last`, that of the last call alone.
 
     Without a judge only the rules decide. Raise `ModelError` if its model fails.
     """
     tools = {tool.name: tool for tool in run.tools}
     query = "\n".join(turn.text for turn in run.turns if turn.role == "user")
     findings = []
-    for placed, checked in zip(placed_calls(run), _validations(run), strict=True):
+    for placed, checked in list(zip(placed_calls(run), _validations(run), strict=True))[-1 if last else 0 :]:
         call, tool = placed.call, tools.get(placed.call.tool)
         finding = by_rule(placed, tool, checked)
         if finding is None and judge is not None and tool is not None:

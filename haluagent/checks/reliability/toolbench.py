@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,21 @@ def read(path: Path, kinds: Iterable[Kind] = KINDS) -> list[ToolTask]:
     """
     wanted = set(kinds)
     return [task for _, task in rows(path) if task.kind in wanted]
+
+
+def stratified(tasks: Sequence[ToolTask], count: int, seed: int = 0) -> list[ToolTask]:
+    """Return `count` tasks in order, drawn equally from each kind and subset as far as it has them.
+
+    A larger sample with the same seed contains the smaller one.
+    """
+    strata: dict[tuple[str, str], list[ToolTask]] = {}
+    for task in tasks:
+        strata.setdefault((task.kind, task.subset), []).append(task)
+    chance = random.Random(seed)
+    drawn = [chance.sample(of, len(of)) for of in strata.values()]
+    turns = [task for turn in zip_longest(*drawn) for task in turn if task is not None]
+    chosen = {task.id for task in turns[:count]}
+    return [task for task in tasks if task.id in chosen]
 
 
 def rows(path: Path) -> Iterator[tuple[dict[str, Any], ToolTask]]:
