@@ -55,7 +55,7 @@ def sft(
     data: Annotated[Path, typer.Option(metavar="FILE", help="Trajectories, as written by 'trajectories filter'.")],
     out: Out,
     adapter: Adapter = None,
-    preset: Annotated[str, typer.Option(help="small, paper-en or paper-zh.")] = "small",
+    preset: Annotated[str, typer.Option(help="small, paper-en, paper-zh or lynx.")] = "small",
     max_steps: StepLimit = None,
     minutes: Minutes = None,
     seed: Seed = 0,

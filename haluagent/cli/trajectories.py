@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli import options
+from haluagent.cli import options, trajectories_perturb
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
     from haluagent.train.trajectories.records import Trajectory
 
 app = typer.Typer(help="Make trajectories for fine-tuning: detections by a teacher, filtered.", no_args_is_help=True)
+
+app.command()(trajectories_perturb.perturb)
 
 _File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
 

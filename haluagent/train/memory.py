@@ -13,7 +13,7 @@ HALF, SINGLE = 2, 4  # bytes of a number in bfloat16 and in float32
 FOUR_BIT = (
     0.5 + 1 / 64 + 4 / (64 * 256)
 )  # with the scales of 64 weights in 8 bits and theirs in float32 (QLoRA, section 3)
-OPTIMIZER = 2 * SINGLE  # the two moments of AdamW
+OPTIMIZER = {"adamw": 2 * SINGLE, "lion": SINGLE}  # the two moments of AdamW, the one of Lion
 LOGIT = 16  # bytes of a logit and of what its gradient takes: in bfloat16 and float32, each twice, and an exponential
 PROGRAM = 800_000_000  # Python with its libraries on a CPU, the context and its libraries on a GPU
 SPARE_GPU, SPARE_CPU = 1.1, 2.5  # times the activations that an allocator takes; on a CPU measured between 1.5 and 3
@@ -69,7 +69,7 @@ def memory(
         weights = round(a.layers * a.layer * FOUR_BIT + (a.parameters - a.layers * a.layer) * HALF)
     else:
         weights = a.parameters * HALF
-    moved = trained(a, settings) * (SINGLE + OPTIMIZER + (0 if full else SINGLE))
+    moved = trained(a, settings) * (SINGLE + OPTIMIZER[settings.optimizer] + (0 if full else SINGLE))
     layer = tokens * kept_by_layer(a, settings, tokens)
     layers = a.layers - settings.first_layer
     kept = layers * tokens * a.hidden * HALF if settings.gradient_checkpointing else layers * layer

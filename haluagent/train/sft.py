@@ -108,7 +108,7 @@ def _train(
 ) -> Path:
     from datasets import Dataset
 
-    from haluagent.train.trainer import TreeTrainer, collate, lora, sft_arguments  # loads torch
+    from haluagent.train.trainer import TreeTrainer, collate, lora, optimizer_of, sft_arguments  # loads torch
 
     full = settings.rank == 0
     model = course.load(
@@ -121,6 +121,7 @@ def _train(
         data_collator=collate,
         processing_class=load_tokenizer(base, trust_remote_code),
         peft_config=None if full or adapter else lora(settings, course.targets_of(model, settings)),
+        optimizer_cls_and_kwargs=optimizer_of(settings),
     )
     trainer.apart = trust_remote_code
     freeze_below(trainer.model, settings.first_layer)

@@ -12,6 +12,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
 from haluagent.train.curve import LossCurve, Say
+from haluagent.train.lion import Lion
 from haluagent.train.pack import attention_mask
 from haluagent.train.settings import TrainingSettings
 
@@ -65,6 +66,14 @@ def _arguments(out: Path, settings: TrainingSettings, max_steps: int | None) -> 
         disable_tqdm=True,
         report_to=[],
     )
+
+
+def optimizer_of(settings: TrainingSettings) -> tuple[type[torch.optim.Optimizer], dict[str, Any]] | None:
+    """Return the class of the settings' optimizer with its arguments; None for the trainer's own, AdamW. Gradients are
+    clipped to a norm of 1 with both."""
+    if settings.optimizer == "adamw":
+        return None
+    return Lion, {"lr": settings.rate, "betas": (0.9, 0.95)}  # Lynx, appendix B.1
 
 
 def collate(rows: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:

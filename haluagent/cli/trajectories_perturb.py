@@ -1,0 +1,95 @@
+"""`haluagent trajectories perturb`: wrong answers from right ones, made by a model and judged from both sides."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
+from haluagent.cli.options import AgentOptions, chosen_adapter
+
+if TYPE_CHECKING:
+    from haluagent.corpora.semantic import AnswerPair
+
+FAILED = 3
+
+
+def perturb(
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The published file of the source.")],
+    out: Annotated[Path, typer.Option("--out", metavar="PAIRS.jsonl", help="All pairs, also those that are dropped.")],
+    source: Annotated[str, typer.Option(help="drop, covidqa, pubmedqa, financebench; own: your own rows.")] = "own",
+    halubench: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the kept pairs as rows of HaluBench, too.")
+    ] = None,
+    items: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the kept pairs as items for `trajectories build`, too.")
+    ] = None,
+    judge_url: JudgeUrl = None,
+    judge_model: JudgeModel = None,
+    endpoint: Endpoints = None,
+    in_flight: InFlight = None,
+    limit: MaxItems = None,
+    token_budget: TokenBudget = None,
+    second_budget: SecondBudget = None,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
+) -> None:
+    """Have a model change right answers subtly so that they are wrong; a judge must pass the one and fail the other.
+
+    The same command resumes where it stopped. Exit code: 0 all were tried, 3 some failed or a limit ended it, 2 invalid
+    options or input.
+    """
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
+        search="none",
+    )  # fmt: skip
+
+    from collections import Counter
+
+    from haluagent.batch.pool import Bounds
+    from haluagent.cli.counting import counting
+    from haluagent.corpora import gold_answers, semantic
+    from haluagent.errors import ConfigError
+    from haluagent.train.trajectories.perturbed import items_of
+    from haluagent.train.trajectories.records import write
+
+    places = [path.resolve() for path in (data, out, halubench, items) if path]
+    if len(set(places)) < len(places):
+        raise ConfigError("--data, --out, --halubench and --items are different files: name each its own")
+    golds = gold_answers.read(data, source)
+    judging = make_judge(judge_url, judge_model)
+    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    made_by = agents[0].model.name
+    done = semantic.made(golds, out, made_by, judging.name if judging else made_by)
+    errors: list[str] = []
+    with counting() as show:
+
+        def progress(pair: "AnswerPair") -> None:
+            if pair.error is None:
+                done[pair.gold.id] = pair
+            else:
+                errors.append(pair.error)
+            show(len(done), len(golds), f"{sum(one.dropped is not None for one in done.values())} dropped")
+
+        show(len(done), len(golds), "")
+        ended = semantic.run(
+            golds, out, agents, judging=judging, in_flight=at_once,
+            bounds=Bounds(items=limit, tokens=token_budget, seconds=second_budget), progress=progress,
+        )  # fmt: skip
+    kept = [pair for pair in done.values() if pair.dropped is None]
+    typer.echo(f"{len(kept)} of {len(done)} pairs are kept")
+    for reason, count in Counter(pair.dropped for pair in done.values() if pair.dropped).most_common():
+        typer.echo(f"  dropped: {count}, {reason}")
+    if halubench is not None:
+        write(halubench, (row for pair in kept for row in semantic.halubench_rows(pair)))
+    if items is not None:
+        write(items, (item for pair in kept for item in items_of(pair)))
+    if errors or ended:
+        why = f"stopped at {ended}" if ended else f"{len(errors)} failed, the last with: {errors[-1]}"
+        typer.echo(f"{why}; the same command goes on", err=True)
+        raise typer.Exit(FAILED)
