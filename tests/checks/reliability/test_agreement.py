@@ -1,13 +1,16 @@
 """A judge beside people: accuracy and Cohen's kappa, on labels that are read strictly."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 from typer.testing import CliRunner
 
-from haluagent.checks.reliability.agreement import agreement, kappa
+from haluagent.checks.reliability.agreement import agreement, compared, kappa, labelled_runs
+from haluagent.checks.reliability.classify import classify
 from haluagent.cli.reliability import app
 from haluagent.errors import ConfigError
 
@@ -73,3 +76,18 @@ def test_wrong_labels_are_one_line(tmp_path: Path, row: Any, error: str) -> None
     file.write_text(json.dumps(row) + "\n")
     found = CliRunner().invoke(app, ["agreement", "--rules", str(file)]).exception
     assert isinstance(found, ConfigError) and error in str(found)
+
+
+def test_the_rules_on_a_hundred_calls_labelled_by_hand() -> None:
+    text = (ROOT / "tests" / "data" / "tool_calls" / "labelled.jsonl").read_text(encoding="utf-8")
+    pairs = [
+        pair
+        for one in labelled_runs(text, "labelled.jsonl")
+        for pair in compared(one, asyncio.run(classify(one.run, None)))
+    ]
+    found = agreement(pairs)
+    kinds = {one.kind: one for one in found.kinds}
+    assert found.n == 100 and found.accuracy >= 0.84
+    assert kinds["none"].both == kinds["none"].people == 37  # no false alarm
+    for kind in ("tool_format", "tool_timing"):
+        assert kinds[kind].both == kinds[kind].people == kinds[kind].judge
