@@ -14,7 +14,6 @@ from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal, iterate
 from haluagent.batch.pool import Bounds, Job, work
 from haluagent.checks.faithfulness.check import acheck
-from haluagent.checks.faithfulness.records import Mode
 from haluagent.corpora.gold_answers import GoldAnswer
 from haluagent.errors import ConfigError
 from haluagent.prompts import conversation
@@ -47,9 +46,7 @@ class AnswerPair(Record):
     error: str | None = None
 
 
-async def perturb(
-    agent: HaluAgent, gold: GoldAnswer, *, judging: Model | None = None, mode: Mode = "fast"
-) -> AnswerPair:
+async def perturb(agent: HaluAgent, gold: GoldAnswer, *, judging: Model | None = None) -> AnswerPair:
     """Return a right answer with one that the agent's model changed, judged by the same model or by `judging`.
 
     Raise `ModelError` if a model fails.
@@ -70,7 +67,7 @@ async def perturb(
     judge = agent if judging is None else agent.on(judging)
     right, wrong = [
         await acheck(
-            judge, gold.question, answer, gold.passage, mode=mode, language=gold.language, on_error="raise"
+            judge, gold.question, answer, gold.passage, language=gold.language, on_error="raise"
         )
         for answer in (gold.answer, changed)
     ]  # fmt: skip
@@ -100,7 +97,6 @@ def run(
     agents: list[HaluAgent],
     *,
     judging: Model | None = None,
-    mode: Mode = "fast",
     in_flight: int = 1,
     bounds: Bounds | None = None,
     progress: Callable[[AnswerPair], None] = lambda pair: None,
@@ -119,7 +115,7 @@ def run(
                 journal.append(json.dumps(pair.model_dump(mode="json"), ensure_ascii=False))
             progress(pair)
 
-        jobs = (_job(gold, judging, mode) for gold in golds if gold.id not in done)
+        jobs = (_job(gold, judging) for gold in golds if gold.id not in done)
 
         async def closing() -> str | None:
             try:
@@ -180,8 +176,8 @@ def _json(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _job(gold: GoldAnswer, judging: Model | None, mode: Mode) -> Job[AnswerPair]:
+def _job(gold: GoldAnswer, judging: Model | None) -> Job[AnswerPair]:
     async def one(agent: HaluAgent) -> AnswerPair:
-        return await perturb(agent, gold, judging=judging, mode=mode)
+        return await perturb(agent, gold, judging=judging)
 
     return Job(one, lambda error: AnswerPair(gold=gold, model="", judge="", error=error))
