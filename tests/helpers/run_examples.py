@@ -63,7 +63,21 @@ SPANS = [
     span("execute_tool", 210, True, tool__name="weather", tool__call__id="b"),
 ]  # fmt: skip
 
+TOOLBENCH = f"You are AutoGPT.\nSpecifically, you have access to the following APIs: {[FUNCTION, {'name': 'Finish'}]!r}"
+GIVEN = {"return_type": "give_answer", "final_answer": ANSWER}
+
 EXAMPLES: dict[str, Any] = {
+    "toolbench": {
+        "id": "Step 3: How warm is it?",
+        "conversations": [
+            {"from": "system", "value": TOOLBENCH},
+            {"from": "user", "value": f"\n{ASKED}\nBegin!\n"},
+            {"from": "assistant", "value": f'\nThought: {LOOK}\nAction: weather\nAction Input: {{"city": "Osk"}}'},
+            {"from": "function", "value": '{"error": "", "response": "21 degrees"}'},
+            {"from": "assistant", "value": f"\nThought: \nAction: Finish\nAction Input: {json.dumps(GIVEN)}"},
+        ],
+        "answer_generation": None,
+    },
     "detection": {
         "question": ASKED,
         "response": "Osk has 21 degrees.",

@@ -3,6 +3,7 @@ the record that its inference writes."""
 
 import ast
 import re
+import warnings
 from typing import Any
 
 from haluagent.checks.runs.forms.assemble import Assembly
@@ -38,7 +39,7 @@ def from_toolbench(given: dict[str, Any]) -> AgentRun:
     made = Assembly()
     for number, message in enumerate(messages):
         _add(made, message, f"messages[{number}]")
-    run_id = given.get("id", given.get("query_id"))
+    run_id = plain(given.get("id", given.get("query_id")), "id")
     return made.run(_strict(tools_of(tools)), {"run_id": None if run_id is None else str(run_id)})
 
 
@@ -102,8 +103,10 @@ def _apis(system: str) -> list[Any]:
     if len(listed) > LONGEST:
         raise ConfigError(f"the list of tools is longer than {LONGEST:,} characters")
     try:
-        found = plain(ast.literal_eval(listed), "the list of tools")
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its escape sequences
+            found = plain(ast.literal_eval(listed), "the list of tools")
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         try:
             found = load(listed)
         except ValueError:
