@@ -11,7 +11,7 @@ from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
-    from haluagent.corpora.semantic import AnswerPair
+    from haluagent.corpora.semantic import PerturbedPair
 
 FAILED = 3
 
@@ -69,7 +69,7 @@ def perturb(
     errors: list[str] = []
     with counting() as show:
 
-        def progress(pair: "AnswerPair") -> None:
+        def progress(pair: "PerturbedPair") -> None:
             if pair.error is None:
                 done[pair.gold.id] = pair
             else:

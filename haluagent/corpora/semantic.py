@@ -29,7 +29,7 @@ GRAMMAR = r"""root ::= "{\"change_made\": \"" char{1,600} "\", \"new_answer\": \
 char ::= [^"\\\n\r\t] | "\\" ["\\n]"""
 
 
-class AnswerPair(Record):
+class PerturbedPair(Record):
     """A right answer and a changed one. `change` says what was changed; `dropped` why the pair is not used, None if it
     is. `right_score` and `wrong_score` are the judge's probabilities in [0, 1] that an answer is unfaithful, None if it
     was not asked."""
@@ -46,7 +46,7 @@ class AnswerPair(Record):
     error: str | None = None
 
 
-async def perturb(agent: HaluAgent, gold: GoldAnswer, *, judging: Model | None = None) -> AnswerPair:
+async def perturb(agent: HaluAgent, gold: GoldAnswer, *, judging: Model | None = None) -> PerturbedPair:
     """Return a right answer with one that the agent's model changed, judged by the same model or by `judging`.
 
     Raise `ModelError` if a model fails.
@@ -54,7 +54,7 @@ async def perturb(agent: HaluAgent, gold: GoldAnswer, *, judging: Model | None =
     model = agent.model
     room = max(model.context - REPLY_TOKENS - 400, 400)
     passage, hidden = clip(gold.passage, room * 3 // 4, model.count_tokens)
-    pair = AnswerPair(gold=gold, model=model.name, judge=(judging or model).name)
+    pair = PerturbedPair(gold=gold, model=model.name, judge=(judging or model).name)
     if hidden:
         return pair.model_copy(update={"dropped": "the passage does not fit the model's context"})
     messages = conversation("perturb", gold.language, passage=passage, question=gold.question, answer=gold.answer)
@@ -99,7 +99,7 @@ def run(
     judging: Model | None = None,
     in_flight: int = 1,
     bounds: Bounds | None = None,
-    progress: Callable[[AnswerPair], None] = lambda pair: None,
+    progress: Callable[[PerturbedPair], None] = lambda pair: None,
 ) -> str | None:
     """Make the pairs that `out` does not have yet, and append them to it, also those that are dropped.
 
@@ -110,7 +110,7 @@ def run(
     with Journal(out) as journal:
         done = made(golds, out, agents[0].model.name, (judging or agents[0].model).name)
 
-        def keep(pair: AnswerPair) -> None:
+        def keep(pair: PerturbedPair) -> None:
             if pair.error is None:
                 journal.append(json.dumps(pair.model_dump(mode="json"), ensure_ascii=False))
             progress(pair)
@@ -127,16 +127,16 @@ def run(
         return asyncio.run(closing())
 
 
-def made(golds: Sequence[GoldAnswer], out: Path, model: str, judge: str) -> dict[str, AnswerPair]:
+def made(golds: Sequence[GoldAnswer], out: Path, model: str, judge: str) -> dict[str, PerturbedPair]:
     """Return the pairs in `out` by the id of their answer.
 
     Raise `ConfigError` if a line is none, or one of another model, judge or answer.
     """
     known = {gold.id: gold for gold in golds}
-    found: dict[str, AnswerPair] = {}
+    found: dict[str, PerturbedPair] = {}
     for number, row in enumerate(iterate(out) if out.exists() else (), start=1):
         try:
-            pair = AnswerPair.model_validate(row)
+            pair = PerturbedPair.model_validate(row)
         except ValidationError:
             raise ConfigError(f"{out}, line {number} is no pair of answers: name another file") from None
         if (pair.model, pair.judge) != (model, judge) or known.get(pair.gold.id, pair.gold) != pair.gold:
@@ -157,7 +157,7 @@ class HaluBenchRow(Record):
     change_made: str = ""
 
 
-def halubench_rows(pair: AnswerPair) -> tuple[HaluBenchRow, HaluBenchRow]:
+def halubench_rows(pair: PerturbedPair) -> tuple[HaluBenchRow, HaluBenchRow]:
     """Return the right and the changed answer of a pair as rows of HaluBench."""
     gold = pair.gold
     right = HaluBenchRow(
@@ -176,8 +176,8 @@ def _json(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _job(gold: GoldAnswer, judging: Model | None) -> Job[AnswerPair]:
-    async def one(agent: HaluAgent) -> AnswerPair:
+def _job(gold: GoldAnswer, judging: Model | None) -> Job[PerturbedPair]:
+    async def one(agent: HaluAgent) -> PerturbedPair:
         return await perturb(agent, gold, judging=judging)
 
-    return Job(one, lambda error: AnswerPair(gold=gold, model="", judge="", error=error))
+    return Job(one, lambda error: PerturbedPair(gold=gold, model="", judge="", error=error))

@@ -31,7 +31,7 @@ class KindAgreement(Record):
     both: int
 
 
-class Agreement(Record):
+class JudgeAgreement(Record):
     """The agreement on `n` calls. `accuracy` is the share with the same kind, `kappa` is Cohen's (1960) over the five
     kinds, None where both gave one kind to all calls; `wrong_accuracy` and `wrong_kappa` tell only right from wrong."""
 
@@ -73,12 +73,12 @@ def compared(run: LabelledRun, findings: Iterable[CallFinding]) -> list[tuple[Ca
     return [(run.labels[found.call_id], found.kind) for found in findings if found.call_id in run.labels]
 
 
-def agreement(pairs: Sequence[tuple[CallKind, CallKind]]) -> Agreement:
+def agreement(pairs: Sequence[tuple[CallKind, CallKind]]) -> JudgeAgreement:
     """Return the agreement of people (first) and a judge on the same calls. Raise `ConfigError` without any."""
     if not pairs:
         raise ConfigError("no call is labelled: give each one a kind under `labels`")
     wrong = [(people != "none", judge != "none") for people, judge in pairs]
-    return Agreement(
+    return JudgeAgreement(
         n=len(pairs),
         accuracy=sum(people == judge for people, judge in pairs) / len(pairs),
         kappa=kappa(pairs),
@@ -105,7 +105,7 @@ def kappa(pairs: Sequence[tuple[Any, Any]]) -> float | None:
     return None if chance == 1 else (observed - chance) / (1 - chance)
 
 
-def agreement_table(found: Agreement) -> str:
+def agreement_table(found: JudgeAgreement) -> str:
     """Return the agreement as text: the figures, then a Markdown table by kind with precision and recall in percent."""
 
     def shown(value: float | None) -> str:

@@ -1,10 +1,10 @@
 """Right answers and those that a model changed, as items for building trajectories."""
 
-from haluagent.corpora.semantic import AnswerPair
+from haluagent.corpora.semantic import PerturbedPair
 from haluagent.train.trajectories.records import Alteration, TrajectoryItem
 
 
-def items_of(pair: AnswerPair) -> tuple[TrajectoryItem, TrajectoryItem]:
+def items_of(pair: PerturbedPair) -> tuple[TrajectoryItem, TrajectoryItem]:
     """Return the right and the changed answer of a pair, each as a response beside its passage."""
     gold = pair.gold
     right = TrajectoryItem(
