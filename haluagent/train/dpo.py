@@ -36,6 +36,8 @@ def train(
     something is missing."""
     if settings.rank == 0:
         raise ConfigError("preferences are trained into an adapter: leave --full out")
+    if settings.optimizer != "adamw":
+        raise ConfigError("the preset lynx is for sft: preferences are trained with AdamW")
     course.check_adapter(adapter, settings.rank)
     require_extra()
     say = say if is_main() else lambda line: None

@@ -1,7 +1,12 @@
 """Lion makes the steps of its paper's algorithm 2, and the preset is that of Lynx."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from haluagent.cli.train import app
+from haluagent.errors import ConfigError
 from haluagent.train.settings import PRESETS
 
 torch = pytest.importorskip("torch")
@@ -40,6 +45,12 @@ def test_lion_finds_a_minimum() -> None:
     for _ in range(200):
         optimizer.step(loss)
     assert weight.item() == pytest.approx(1.0, abs=0.3)
+
+
+def test_preferences_are_not_trained_with_it(tmp_path: Path) -> None:
+    given = ["dpo", "--base", "b", "--data", "d", "--out", str(tmp_path), "--preset", "lynx", "--rank", "8"]
+    error = CliRunner().invoke(app, given).exception
+    assert isinstance(error, ConfigError) and "AdamW" in str(error)
 
 
 def test_the_preset_is_that_of_lynx() -> None:
