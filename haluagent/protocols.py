@@ -209,6 +209,38 @@ class Translator(Protocol):
         ...
 
 
+class Publication(Record):
+    """A publication as a registry has it. What the registry does not say is empty; `authors` are family names (and the names of
+    organisations), `years` all that it gives: of print, of the page, of the preprint."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    years: tuple[int, ...] = ()
+    url: str | None = None
+
+
+@runtime_checkable
+class Bibliography(Protocol):
+    """A registry of publications, such as Crossref."""
+
+    name: str
+
+    async def work(self, doi: str, language: Language = "en") -> Publication | None:
+        """Return the work that has a DOI; None where no registry has given out that DOI. Raises SearchError, QuotaExhausted or
+        SearchTimeout where that could not be found out."""
+        ...
+
+
+@runtime_checkable
+class Visitor(Protocol):
+    """Something that asks for pages on the web."""
+
+    async def visit(self, url: str, language: Language = "en") -> str:
+        """Return the address of the page that answers at `url`, after redirects. Raises SearchError where none does, or none may
+        be asked: that says nothing about whether there was one."""
+        ...
+
+
 @dataclass(frozen=True)
 class Services:
     """The services that tools use, shared by all detections of an agent. None where there is none."""
@@ -216,13 +248,15 @@ class Services:
     sandbox: Sandbox | None = None
     search: SearchProvider | None = None
     translator: Translator | None = None
+    bibliography: Bibliography | None = None
+    visitor: Visitor | None = None
 
 
 @dataclass(frozen=True)
 class ToolContext:
     """The texts and services that a tool may use. `memory` holds the entries decided so far in this detection.
 
-    `sandbox`, `search` and `translator` are None where there is none: a tool then says so, and decides nothing. `results`
+    The services (`Services`) are None where there is none: a tool then says so, and decides nothing. `results`
     where the reference is what the tools of an agent's run returned, which is read in another way than prose. `base_rate` is the
     share of such sentences that are right, as far as is known beforehand. `facts` are the lines that earlier tools found out
     about the sentence of this call (`ToolResult.facts`). `judged` are the search results that it was judged by; a tool that
@@ -239,6 +273,8 @@ class ToolContext:
     sandbox: Sandbox | None = None
     search: SearchProvider | None = None
     translator: Translator | None = None
+    bibliography: Bibliography | None = None
+    visitor: Visitor | None = None
     results: bool = False
     base_rate: float = 0.5
     facts: Sequence[str] = ()

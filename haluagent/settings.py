@@ -20,6 +20,8 @@ VARIABLES = {
     "google_api_key": "GOOGLE_API_KEY",
     "google_cse_id": "GOOGLE_CSE_ID",
     "serper_api_key": "SERPER_API_KEY",
+    "doi_registry": "HALUAGENT_DOI_REGISTRY",
+    "cited_pages": "HALUAGENT_CITED_PAGES",
     "max_queries": "HALUAGENT_SEARCH_MAX_QUERIES",
 }
 
@@ -31,7 +33,8 @@ class SearchSettings(Record):
     """The settings of search; all are optional.
 
     `timeout` and `interval` (between two requests) are in seconds. `keep_days` is how long answers stay in the cache; 0
-    keeps none.
+    keeps none. `doi_registry` is the address of a registry to look DOIs up in, and with `cited_pages` the pages that a response
+    cites are asked for.
     """
 
     provider: str | None = None
@@ -41,6 +44,8 @@ class SearchSettings(Record):
     google_api_key: Key | None = None
     google_cse_id: str | None = None
     serper_api_key: Key | None = None
+    doi_registry: str | None = None
+    cited_pages: bool = False
     max_queries: int | None = Field(default=None, ge=0)
     timeout: float = Field(default=10.0, gt=0)
     interval: float | None = Field(default=None, ge=0)

@@ -8,6 +8,7 @@ def default_registry() -> Registry:
     installed package's tool cannot be loaded."""
     # Imported here: at the top the tools would take the names of their modules.
     from haluagent.tools.calculator.tool import calculator
+    from haluagent.tools.citation.tool import citation
     from haluagent.tools.code_interpreter.tool import code_interpreter
     from haluagent.tools.control.change_tools import change_tools
     from haluagent.tools.control.get_answer import get_answer
@@ -20,7 +21,7 @@ def default_registry() -> Registry:
     from haluagent.tools.web_search import web_search
     from haluagent.tools.word_count import word_count
 
-    checks = [calculator, convert, code_interpreter, word_count, date, translate, match, web_search]
+    checks = [calculator, convert, code_interpreter, word_count, date, citation, translate, match, web_search]
     registry = Registry([split_text, *checks, get_answer, change_tools, talk_to_user])
     registry.load_entry_points()
     return registry

@@ -103,11 +103,14 @@ def make_task(
     """Render what the branches share. The response is not yet cut into sentences: see `DetectionTask.segmented`.
 
     Only in a single transcript does the model split the response itself, so only there it is shown how. A model that was
-    fine-tuned on tools is shown no examples of them; without `demos`, no model is. Tools that decide no sentence by themselves are
-    shown where the model chooses among all (`free`, or a single transcript).
+    fine-tuned on tools is shown no examples of them; without `demos`, no model is. A tool that the response has no need of
+    (`Tool.listed`) is not shown, and one that decides no sentence by itself only where the model chooses among all (`free`, or a
+    single transcript).
     Raises ConfigError where the question leaves no room in the model's context.
     """
-    tools = [tool for tool in registry if free or single_transcript or tool.system or tool.when is not no_sentence]
+    choosing = free or single_transcript
+    listed = registry.listed(question, response)
+    tools = [tool for tool in listed if choosing or tool.system or tool.when is not no_sentence]
     shown = [tool for tool in tools if single_transcript or tool.name != "split_text"]
     known = fine_tuned_tools_of(model)
     unknown = [tool for tool in shown if demos and tool.name not in known]

@@ -9,7 +9,16 @@ from pydantic import BaseModel, ConfigDict, create_model
 from haluagent.errors import ConfigError
 from haluagent.protocols import ToolContext
 from haluagent.tooling.demos import check_demos
-from haluagent.tooling.tool import Demo, Tool, argument_type, every_sentence, model_decides, no_sentence, nothing
+from haluagent.tooling.tool import (
+    Demo,
+    Tool,
+    always,
+    argument_type,
+    every_sentence,
+    model_decides,
+    no_sentence,
+    nothing,
+)
 from haluagent.types import Language, Sentence, Span, ToolResult
 
 
@@ -26,6 +35,7 @@ def tool(
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = model_decides,
     adds: Callable[[ToolContext, Sentence], bool] = no_sentence,
     plausible: Callable[[ToolContext, Sentence], bool] = no_sentence,
+    listed: Callable[[str, str], bool] = always,
 ) -> Callable[[Callable[..., Awaitable[ToolResult]]], Tool]:
     """Make a tool of an async function `(context: ToolContext, **arguments) -> ToolResult`.
 
@@ -48,6 +58,7 @@ def tool(
             obvious,
             adds,
             plausible,
+            listed,
         )
 
     return wrap
@@ -66,6 +77,7 @@ def make_tool(
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = model_decides,
     adds: Callable[[ToolContext, Sentence], bool] = no_sentence,
     plausible: Callable[[ToolContext, Sentence], bool] = no_sentence,
+    listed: Callable[[str, str], bool] = always,
 ) -> Tool:
     if not _is_plain_identifier(name):
         raise ConfigError(f"tool {name!r}: the name must be a Python identifier of ASCII letters, digits and _")
@@ -77,6 +89,7 @@ def make_tool(
         (obvious, "obvious"),
         (adds, "adds"),
         (plausible, "plausible"),
+        (listed, "listed"),
     ):
         if not callable(part) or inspect.iscoroutinefunction(part):
             raise ConfigError(f"tool {name}: make {what} a plain function (def, not async def)")
@@ -103,6 +116,7 @@ def make_tool(
         obvious,
         adds,
         plausible,
+        listed,
     )
     check_demos(item)
     return item

@@ -101,9 +101,13 @@ class Registry:
         """Return True where a sentence looks like one for a tool. A `plausible` that raises counts as no, like a `when`."""
         return self._asked(item, "plausible", context, sentence)
 
-    def _asked(self, item: Tool, part: str, context: ToolContext, sentence: Sentence) -> bool:
+    def listed(self, question: str, response: str) -> "list[Tool]":
+        """Return the tools that the model is told of for a response. A `listed` that raises counts as no, like a `when`."""
+        return [item for item in self if self._asked(item, "listed", question, response)]
+
+    def _asked(self, item: Tool, part: str, *about: Any) -> bool:
         try:
-            return bool(getattr(item, part)(context, sentence))
+            return bool(getattr(item, part)(*about))
         except BaseException as error:
             self._broke(item, part, error)
             return False

@@ -8,6 +8,7 @@ from haluagent.protocols import Closable, Execution, Sandbox, SearchProvider, Se
 from haluagent.sandbox.choose import advice
 from haluagent.sandbox.choose import resolve as resolve_sandbox
 from haluagent.search import resolve as resolve_search
+from haluagent.search.citations import resolve_bibliography, resolve_visitor
 from haluagent.search.providers.google_translate import resolve_translator
 
 SandboxName = Literal["auto", "docker", "bubblewrap", "none"]
@@ -18,13 +19,17 @@ def make_services(
     search: SearchProvider | str | None = "auto",
     translator: Translator | None = None,
 ) -> Services:
-    """Return the services of these names; None or "none" for none. Raises ConfigError for one that is not set up."""
+    """Return the services of these names; None or "none" for none. Without a search, citations are not looked up either. Raises
+    ConfigError for one that is not set up."""
+    offline = search in (None, "none")
     if sandbox == "auto":
         sandbox = FirstSandbox()
     return Services(
         sandbox=resolve_sandbox(sandbox) if isinstance(sandbox, str) else sandbox,
         search=resolve_search(search) if isinstance(search, str) else search,
         translator=translator or resolve_translator(),
+        bibliography=None if offline else resolve_bibliography(),
+        visitor=None if offline else resolve_visitor(),
     )
 
 

@@ -53,6 +53,10 @@ def no_sentence(context: ToolContext, sentence: Sentence) -> bool:
     return False
 
 
+def always(question: str, response: str) -> bool:
+    return True
+
+
 def nothing(context: ToolContext) -> Sequence[Span]:
     return ()
 
@@ -76,6 +80,8 @@ class Tool:
     as its argument and without the model: they are computed before the sentence is judged, or offered to a model that leads.
     `plausible(context, sentence)` says whether such a model may call the tool where `when` found nothing for it: the sentence
     looks like one for the tool, and what it means is for the model to read.
+    `listed(question, response)` says whether the model is told of the tool: one that few responses need is left out of the
+    instructions for all others, which stay as short as they were.
     """
 
     name: str
@@ -92,6 +98,7 @@ class Tool:
     obvious: Callable[[ToolContext, Sentence], dict[str, Any] | None] = field(default=model_decides, repr=False)
     adds: Callable[[ToolContext, Sentence], bool] = field(default=no_sentence, repr=False)
     plausible: Callable[[ToolContext, Sentence], bool] = field(default=no_sentence, repr=False)
+    listed: Callable[[str, str], bool] = field(default=always, repr=False)
 
     @cached_property
     def types(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the tools that ask no model find in a response: the calculator, the dates and the length."""
+"""What the tools that ask no model find in a response: the calculator, the dates, the citations and the length."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,11 +9,12 @@ from haluagent.protocols import ToolContext
 from haluagent.text.segment import split
 from haluagent.tooling.coverage import left_open
 from haluagent.tools.calculator import calculator
+from haluagent.tools.citation.tool import citation
 from haluagent.tools.date import date
 from haluagent.tools.word_count import word_count
 from haluagent.types import CheckedPart, Label, Language
 
-TOOLS = (calculator, date, word_count)
+TOOLS = (calculator, date, citation, word_count)
 
 
 class NoModel:

@@ -1,0 +1,1 @@
+"""Check that a publication or an address that a sentence cites exists."""

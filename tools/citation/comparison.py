@@ -1,0 +1,121 @@
+"""Compare what a sentence says of a cited work with what a registry says of it: title, first author, year.
+
+Only what can belong to no other work is compared: what stands in one bracket with the DOI, `(Smith et al., 2021, doi:…)`; an
+entry of a list of references, `Smith, J. (2021). Title. Journal. doi:…`; and a title that is called one, `the paper “…”`.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from haluagent.protocols import Publication
+from haluagent.text.words import words
+from haluagent.types import Span
+
+ALIKE = 0.8  # share of the shorter title's words that both have
+UNLIKE = 0.25
+SHORTEST = 3  # words, or pairs of Chinese characters, of a title that is compared
+
+_NAME = r"[A-Z\u00c0-\u00de][\w’'-]+(?: [A-Z\u00c0-\u00de][\w’'-]+)?|[\u4e00-\u9fff]{2,4}"
+_YEAR = r"(?:1[5-9]|20)\d{2}(?!\d)"
+_IN_BRACKET = re.compile(
+    rf"[(（\[]\s*(?P<name>{_NAME})(?:,? (?:and|&) (?:{_NAME})| et al\.?|\s?等人?)?\s?[,，]?\s*(?P<year>{_YEAR})[a-z]?"
+    r"[,，;；:：][^()（）]*\Z"
+)
+_ENTRY = re.compile(
+    rf"\A\s*(?:\[\d+\]\s*)?(?P<name>{_NAME}),? (?:[A-Z]\.[ -]?)+[^()]{{0,200}}\((?P<year>{_YEAR})\)\.?\s*"
+    r"(?:[“\"](?P<quoted>[^“”\"]+)[”\"]|(?P<title>[^.?!]+)[.?!])"
+)
+_CALLED = re.compile(
+    r"(?:\b(?:paper|article|study|preprint|book|entitled|titled)\s?,?\s?(?:[“\"](?P<en>[^“”\"\n]+)[”\"]|\*(?P<slanted>[^*\n]+)\*))"
+    r"|(?:论文|文章|专著|题为|一文)\s?(?:《(?P<zh>[^《》\n]+)》|[“「](?P<zh_quoted>[^“”「」\n]+)[”」])"
+)
+
+Field = Literal["title", "author", "year"]
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a sentence says of a work, with its place; and what the registry has instead, where it is something else. `same` is None
+    where that cannot be told."""
+
+    field: Field
+    text: str
+    span: Span
+    same: bool | None
+
+
+def compare(text: str, before: str, place: Span, work: Publication) -> list[Stated]:
+    """Return what a sentence says of the work whose DOI stands at a place in it, each compared with the registry's. `before` is what
+    stands before the sentence in its line; a span in there is negative."""
+    line, offset = before + text, len(before)
+    named = _named(line, work)
+    cited = _IN_BRACKET.search(line, 0, offset + place[0]) or _ENTRY.search(line, 0, offset + place[0])
+    found: list[Stated] = []
+
+    def add(field: Field, match: re.Match[str], group: str, shift: int, same: bool | None) -> None:
+        start, end = match.span(group)
+        found.append(Stated(field, match[group], (start - shift, end - shift), same))
+
+    if cited:
+        add("author", cited, "name", offset, _same_author(cited["name"], work))
+        add("year", cited, "year", offset, _same_year(int(cited["year"]), work))
+    for match, groups, shift in ((cited, _ENTRY.groupindex, offset), (_only(text), _CALLED.groupindex, 0)):
+        for group in groups if match else ():
+            if match and group not in ("name", "year") and match.groupdict().get(group):
+                same = _same_title(match[group], work)
+                add("title", match, group, shift, None if same is False and named else same)
+    return found
+
+
+def _only(text: str) -> re.Match[str] | None:
+    """Return the one title that a text calls so; None where there are several."""
+    titles = list(_CALLED.finditer(text))
+    return titles[0] if len(titles) == 1 else None
+
+
+def _named(text: str, work: Publication) -> bool:
+    """Return whether an author of the work is named in the text: what else it says may then be another of their titles."""
+    plain = _plain(text)
+    return any(re.search(rf"(?<!\w){re.escape(_plain(name))}(?!\w)", plain) for name in work.authors)
+
+
+def _same_title(title: str, work: Publication) -> bool | None:
+    """Compare by words; None where a title is short, or may be a translation or another edition's."""
+    one, other = words(_plain(title)), words(_plain(work.title))
+    if min(len(one), len(other)) < SHORTEST or _script(title) != _script(work.title):
+        return None
+    share = len(one & other) / min(len(one), len(other))
+    return True if share >= ALIKE else False if share <= UNLIKE else None
+
+
+def _same_author(name: str, work: Publication) -> bool | None:
+    """Look the name up among the registry's; None where it has none, or has them in another script."""
+    known = [author for author in work.authors if _script(author) == _script(name)]
+    if len(known) < len(work.authors) or not known:
+        return None
+    parts = set(re.findall(r"\w+", _plain(name)))
+    return any(
+        parts & set(re.findall(r"\w+", _plain(author))) or (_script(name) == "han" and name.startswith(author[:1]))
+        for author in known
+    )
+
+
+def _same_year(year: int, work: Publication) -> bool | None:
+    """Compare years. An earlier one may be that of the first print, and one year more that of a volume."""
+    if not work.years:
+        return None
+    if any(abs(year - known) <= 1 for known in work.years):
+        return True if year in work.years else None
+    return False if year > max(work.years) else None
+
+
+def _script(text: str) -> str:
+    return "han" if re.search(r"[\u3400-\u9fff]", text) else "latin"
+
+
+def _plain(text: str) -> str:
+    """Return a text without capitals and accents."""
+    parts = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("ø", "o").replace("Ø", "O").replace("ł", "l"))
+    return "".join(character for character in parts if not unicodedata.combining(character)).casefold()
