@@ -19,6 +19,7 @@ VARIABLES = {
     "contact": "HALUAGENT_CONTACT",
     "google_api_key": "GOOGLE_API_KEY",
     "google_cse_id": "GOOGLE_CSE_ID",
+    "google_search_url": "GOOGLE_SEARCH_URL",
     "serper_api_key": "SERPER_API_KEY",
     "doi_registry": "HALUAGENT_DOI_REGISTRY",
     "cited_pages": "HALUAGENT_CITED_PAGES",
@@ -43,6 +44,7 @@ class SearchSettings(Record):
     contact: Key | None = None
     google_api_key: Key | None = None
     google_cse_id: str | None = None
+    google_search_url: str | None = None
     serper_api_key: Key | None = None
     doi_registry: str | None = None
     cited_pages: bool = False

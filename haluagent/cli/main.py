@@ -25,6 +25,7 @@ from haluagent.cli.reliability import app as reliability_app
 from haluagent.cli.report import report
 from haluagent.cli.runs import app as runs_app
 from haluagent.cli.sandbox import app as sandbox_app
+from haluagent.cli.search import app as search_app
 from haluagent.cli.serve import serve
 from haluagent.cli.tools import app as tools_app
 from haluagent.cli.train import app as train_app
@@ -60,6 +61,7 @@ app.add_typer(tools_app, name="tools")
 app.add_typer(model_app, name="model")
 app.add_typer(index_app, name="index")
 app.add_typer(knowledge_app, name="knowledge")
+app.add_typer(search_app, name="search")
 app.add_typer(sandbox_app, name="sandbox")
 app.add_typer(bench_app, name="bench")
 app.add_typer(trajectories_app, name="trajectories")

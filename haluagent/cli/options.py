@@ -60,7 +60,8 @@ SandboxOption = Annotated[SandboxChoice, typer.Option("--sandbox", help="Where c
 SearchOption = Annotated[
     str,
     typer.Option(
-        "--search", help="local, searxng, mediawiki, google, serper, none; auto: what is configured, else local."
+        "--search",
+        help="local, searxng, mediawiki, vertex, google, serper, none; auto: what is configured, else local.",
     ),
 ]
 IndexOption = Annotated[Path | None, typer.Option("--index", metavar="FILE", help="The local index to search.")]

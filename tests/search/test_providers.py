@@ -21,6 +21,7 @@ from haluagent.search.providers.google import GoogleSearch
 from haluagent.search.providers.mediawiki import MediaWiki
 from haluagent.search.providers.searxng import SearXNG
 from haluagent.search.providers.serper import Serper
+from haluagent.search.providers.vertex import VertexSearch
 
 KEY = "s3cr3t/Key"
 LONG_PAGE = (
@@ -132,6 +133,16 @@ CASES = {
         {"searchInformation": {"totalResults": "0"}},
         "the network",
     ),
+    "vertex": Case(
+        lambda url, **more: VertexSearch(KEY, url + "/v1/engines/e/servingConfigs/s:searchLite", **more),
+        {
+            "results": [
+                {"document": {"derivedStructData": HIT | {"link": one["link"], "snippets": [HIT]}}} for one in HITS
+            ]
+        },
+        {"attributionToken": "x"},
+        "GOOGLE_SEARCH_URL",
+    ),
     "serper": Case(
         lambda url, **more: Serper(KEY, url=url + "/search", **more),
         {"searchParameters": {}, "organic": HITS},
@@ -140,7 +151,7 @@ CASES = {
     ),
 }
 each = pytest.mark.parametrize("name", CASES)
-with_a_key = pytest.mark.parametrize("name", ["google", "serper"])
+with_a_key = pytest.mark.parametrize("name", ["google", "serper", "vertex"])
 
 
 class Clock:

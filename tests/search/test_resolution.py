@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from haluagent.search.providers.google import GoogleSearch
 from haluagent.search.providers.mediawiki import MediaWiki
 from haluagent.search.providers.searxng import SearXNG
 from haluagent.search.providers.serper import Serper
+from haluagent.search.providers.vertex import VertexSearch
 from haluagent.search.service import DAY, SearchService
 from haluagent.settings import VARIABLES, SearchSettings, config_path, read_search_settings
 
@@ -52,6 +54,7 @@ def test_nothing_goes_online_unasked() -> None:
     [
         ({"HALUAGENT_SEARXNG_URL": "http://127.0.0.1:8080"}, SearXNG),
         ({"GOOGLE_API_KEY": "k", "GOOGLE_CSE_ID": "e"}, GoogleSearch),
+        ({"GOOGLE_API_KEY": "k", "GOOGLE_CSE_ID": "e", "GOOGLE_SEARCH_URL": "https://x.invalid/s"}, VertexSearch),
         ({"SERPER_API_KEY": "k"}, Serper),
         ({"HALUAGENT_SEARCH": "mediawiki"}, MediaWiki),
         ({"HALUAGENT_SEARCH": "serper", "SERPER_API_KEY": "k", "HALUAGENT_SEARXNG_URL": "http://x"}, Serper),
@@ -60,7 +63,7 @@ def test_nothing_goes_online_unasked() -> None:
 def test_what_is_configured_is_used(environment: dict[str, str], kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert isinstance(online(resolve()), kind)
+    assert isinstance(online(resolve(today=lambda: date(2026, 12, 31))), kind)
     assert resolve("none") is None
 
 
@@ -128,7 +131,7 @@ def test_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
         ("searxng", "needs HALUAGENT_SEARXNG_URL"),
         ("google", "needs GOOGLE_API_KEY"),
         ("serper", "needs SERPER_API_KEY: set it, or serper_api_key under .search. in"),
-        ("bing", "no search 'bing': use one of auto, local, searxng, mediawiki, google, serper, none"),
+        ("bing", "no search 'bing': use one of auto, local, searxng, mediawiki, vertex, google, serper, none"),
         ("local", "there is no index .*haluagent index add"),
     ],
 )
