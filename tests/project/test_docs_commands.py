@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 GUIDES = (
     "ci",
     "claims",
+    "facts",
     "faithfulness",
     "integrations",
     "knowledge",
