@@ -1,7 +1,8 @@
 """Compare what a sentence says of a cited work with what a registry says of it: title, first author, year.
 
 Only what can belong to no other work is compared: what stands in one bracket with the DOI, `(Smith et al., 2021, doi:…)`; an
-entry of a list of references, `Smith, J. (2021). Title. Journal. doi:…`; and a title that is called one, `the paper “…”`.
+entry of a list of references, `Smith, J. (2021). Title. Journal. doi:…`; and a title that is called one right before the DOI,
+`the paper “…” (doi:…)`.
 """
 
 import re
@@ -15,13 +16,16 @@ from haluagent.types import Span
 
 ALIKE = 0.8  # share of the shorter title's words that both have
 UNLIKE = 0.25
+LONGEST = 200  # characters of an entry between title and DOI
 SHORTEST = 3  # words, or pairs of Chinese characters, of a title that is compared
 
 _NAME = r"[A-Z\u00c0-\u00de][\w’'-]+(?: [A-Z\u00c0-\u00de][\w’'-]+)?|[\u4e00-\u9fff]{2,4}"
 _YEAR = r"(?:1[5-9]|20)\d{2}(?!\d)"
+_LABEL = r"(?:(?:doi|arXiv)\s?[:：]?\s*)?(?:https?://(?:dx\.|www\.)?(?:doi|arxiv)\.org/(?:abs/)?)?\Z"
+_JOURNAL = r"(?:(?:[A-Z][\w.]*(?: (?:of|the|and|in|for|&|[A-Z][\w.]*)){0,7}|《[^《》]+》)[,，;；]\s*)?"
 _IN_BRACKET = re.compile(
     rf"[(（\[]\s*(?P<name>{_NAME})(?:,? (?:and|&) (?:{_NAME})| et al\.?|\s?等人?)?\s?[,，]?\s*(?P<year>{_YEAR})[a-z]?"
-    r"[,，;；:：][^()（）]*\Z"
+    rf"\s?[,，;；:：]\s*{_JOURNAL}{_LABEL}",
 )
 _ENTRY = re.compile(
     rf"\A\s*(?:\[\d+\]\s*)?(?P<name>{_NAME}),? (?:[A-Z]\.[ -]?)+[^()]{{0,200}}\((?P<year>{_YEAR})\)\.?\s*"
@@ -31,6 +35,9 @@ _CALLED = re.compile(
     r"(?:\b(?:paper|article|study|preprint|book|entitled|titled)\s?,?\s?(?:[“\"](?P<en>[^“”\"\n]+)[”\"]|\*(?P<slanted>[^*\n]+)\*))"
     r"|(?:论文|文章|专著|题为|一文)\s?(?:《(?P<zh>[^《》\n]+)》|[“「](?P<zh_quoted>[^“”「」\n]+)[”」])"
 )
+
+_BESIDE = re.compile(rf"[”\"》」*]?\s*[,，]?\s*[(（\[]?\s*(?:{_YEAR}[,，]\s*)?{_LABEL}", re.IGNORECASE)
+_ANOTHER = re.compile(r"[(（]\d{4}|\[\d+\]|doi|https?:", re.IGNORECASE)
 
 Field = Literal["title", "author", "year"]
 
@@ -51,7 +58,8 @@ def compare(text: str, before: str, place: Span, work: Publication) -> list[Stat
     stands before the sentence in its line; a span in there is negative."""
     line, offset = before + text, len(before)
     named = _named(line, work)
-    cited = _IN_BRACKET.search(line, 0, offset + place[0]) or _ENTRY.search(line, 0, offset + place[0])
+    head = line[: offset + place[0]]
+    cited = _IN_BRACKET.search(head) or _entry(head)
     found: list[Stated] = []
 
     def add(field: Field, match: re.Match[str], group: str, shift: int, same: bool | None) -> None:
@@ -61,7 +69,10 @@ def compare(text: str, before: str, place: Span, work: Publication) -> list[Stat
     if cited:
         add("author", cited, "name", offset, _same_author(cited["name"], work))
         add("year", cited, "year", offset, _same_year(int(cited["year"]), work))
-    for match, groups, shift in ((cited, _ENTRY.groupindex, offset), (_only(text), _CALLED.groupindex, 0)):
+    for match, groups, shift in (
+        (cited, _ENTRY.groupindex, offset),
+        (_called(text[: place[0]]), _CALLED.groupindex, 0),
+    ):
         for group in groups if match else ():
             if match and group not in ("name", "year") and match.groupdict().get(group):
                 same = _same_title(match[group], work)
@@ -69,10 +80,19 @@ def compare(text: str, before: str, place: Span, work: Publication) -> list[Stat
     return found
 
 
-def _only(text: str) -> re.Match[str] | None:
-    """Return the one title that a text calls so; None where there are several."""
-    titles = list(_CALLED.finditer(text))
-    return titles[0] if len(titles) == 1 else None
+def _entry(head: str) -> re.Match[str] | None:
+    """Return the entry of a list of references that a text ends in, if it is the only one there."""
+    entry = _ENTRY.search(head)
+    if entry is None:
+        return None
+    rest = re.sub(_LABEL, "", head[entry.end() :], flags=re.IGNORECASE)
+    return None if len(rest) > LONGEST or _ANOTHER.search(rest) else entry
+
+
+def _called(head: str) -> re.Match[str] | None:
+    """Return the title that a text calls one and ends in."""
+    titles = list(_CALLED.finditer(head))
+    return titles[-1] if titles and _BESIDE.fullmatch(head, titles[-1].end()) else None
 
 
 def _named(text: str, work: Publication) -> bool:

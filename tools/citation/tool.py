@@ -172,10 +172,10 @@ async def _registered(context: ToolContext, sentence: Sentence, one: Identifier)
         blamed = one.kind == "doi" and _may_blame(context, sentence, one)  # a new arXiv id gets its DOI later
         text = message("citation.absent", language, value=shown)
         return _Finding(text, one.place, "contradicted" if blamed else None, ABSENT)
-    line = (
-        context.response.rfind("\n", 0, sentence.span[0]) + 1
-    )  # an entry of a list of references may be cut into sentences
-    stated = compare(sentence.text, context.response[line : sentence.span[0]], one.place, work)
+    before = context.response[: sentence.span[0]][-LINE:].rpartition("\n")[
+        2
+    ]  # entries of a list may be cut into sentences
+    stated = compare(sentence.text, before, one.place, work)
     if wrong := [item for item in stated if item.same is False]:
         text = message("citation.other", language, value=shown, work=_shown(work), text=wrong[0].text)
         blamed = _may_blame(context, sentence, one)

@@ -17,4 +17,4 @@ class PageVisitor:
         try:
             return (await self._fetcher.get(url)).url
         except PageError as error:
-            raise SearchError(message("citation.unvisited", language, url=url, why=error)) from error
+            raise SearchError(message("citation.unvisited", language, why=error)) from error
