@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli import options
+from haluagent.cli import claims_results, options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
@@ -163,3 +163,5 @@ ended the run, 2 invalid options or input, 130 stopped with Ctrl-C."""
 app.command("extract", help="Extract the claims of each response." + _CODES)(_command("extract"))
 app.command("check", help="Check the claims of each item against its reference." + _CODES)(_command("check"))
 app.command("extract-check", help="Extract the claims and check them." + _CODES)(_command("extract-check"))
+app.command("agreement")(claims_results.agreement)
+app.command("benchmark")(claims_results.benchmark)

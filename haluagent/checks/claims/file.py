@@ -68,6 +68,20 @@ def read(path: Path, format: FileFormat | None = None, columns: Mapping[str, str
     return items
 
 
+def rows(path: Path) -> list[Any]:
+    """Read the items of a file of results as they stand there, unchecked; in a table, lists and objects are JSON, and empty cells
+    are left out. Raise `ConfigError` if it cannot be read."""
+    found = ENDINGS.get(path.suffix.lower())
+    if found not in ("csv", "parquet"):
+        return objects(path)
+    file = ItemFile(path, {}, found, {})
+    file.check()
+    return [
+        {name: _listed(cell) for name, cell in fields.items() if cell not in (None, "")}
+        for _, fields, _ in file.records()
+    ]
+
+
 def objects(path: Path) -> list[Any]:
     """Read the JSON values of a file, unchecked. Raise `ConfigError` if it cannot be read or is not JSON."""
     try:
@@ -134,8 +148,8 @@ def parse(given: Any, number: int, columns: dict[str, str] | None = None, *, tab
 
 
 def _listed(cell: Any) -> Any:
-    """Return the list in a cell of a table, the text if it holds none, and None for an empty cell."""
-    if isinstance(cell, str) and cell.lstrip().startswith("["):
+    """Return the list or object in a cell of a table, the text if it holds none, and None for an empty cell."""
+    if isinstance(cell, str) and cell.lstrip().startswith(("[", "{")):
         try:
             return json.loads(cell)
         except (ValueError, RecursionError):
