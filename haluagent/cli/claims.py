@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli import claims_results, options
+from haluagent.cli import claims_collect, claims_results, options
+from haluagent.cli.claims_running import carry_out, check_output
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
-    from haluagent.checks.claims.run import ClaimsRow, Command
-
-FAILED = 3
+    from haluagent.checks.claims.run import Command
 
 app = typer.Typer(help="Extract the claims of responses and check them against references.", no_args_is_help=True)
 
@@ -102,11 +101,8 @@ def _command(command: "Command") -> Callable[..., None]:
         from haluagent.batch.pool import Bounds
         from haluagent.checks.claims import file
         from haluagent.checks.claims import run as runs
-        from haluagent.cli.counting import counting
-        from haluagent.errors import ConfigError
 
-        if output_path.exists() and output_path.resolve() == input_path.resolve():
-            raise ConfigError(f"{output_path} is the input: name another file for the results")
+        check_output(output_path, input_path)
         columns = options.chosen(question=question, response=response, reference=reference)
         items = file.read(input_path, file_format, columns)
         task = runs.ClaimsTask(
@@ -114,20 +110,12 @@ def _command(command: "Command") -> Callable[..., None]:
             tools=not no_tools, language=language,
         )  # fmt: skip
         agents, at_once = make_agents(wanted, endpoint, in_flight)
-        rows = runs.finished(items, output_path, task)
-        done = {number: row for number, row in rows.items() if not (row.failed and retry_errors)}
-        tokens = 0
-        with counting() as show:
-
-            def progress(row: "ClaimsRow") -> None:
-                nonlocal tokens
-                done[row.number] = row
-                tokens += row.usage.evaluated_tokens + row.usage.generated_tokens
-                show(len(done), len(items), f"{tokens} tokens, {_failed(done)} failed")
-
-            show(len(done), len(items), "")
-            bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
-            ended = runs.run(
+        bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
+        carry_out(
+            items,
+            output_path,
+            task,
+            lambda progress: runs.run(
                 items,
                 output_path,
                 agents,
@@ -137,24 +125,12 @@ def _command(command: "Command") -> Callable[..., None]:
                 again=retry_errors,
                 progress=progress,
                 format=file_format,
-            )
-        if ended:
-            kept = runs.partial(output_path)
-            typer.echo(
-                f"stopped at {ended}: {len(done)} of {len(items)} items are in {kept}; the same command goes on",
-                err=True,
-            )
-            raise typer.Exit(FAILED)
-        typer.echo(file.summary([done[item.number].item for item in items]))
-        if failed := _failed(done):
-            typer.echo(f"{failed} items failed: see `error` in {output_path}; --retry-errors does them again", err=True)
-            raise typer.Exit(FAILED)
+            ),
+            file.summary,
+            again=retry_errors,
+        )
 
     return run
-
-
-def _failed(done: "dict[int, ClaimsRow]") -> int:
-    return sum(row.failed for row in done.values())
 
 
 _CODES = """\n\nThe same command resumes where it stopped. Exit code: 0 all items are in OUT, 3 some of them failed or a budget
@@ -163,5 +139,7 @@ ended the run, 2 invalid options or input, 130 stopped with Ctrl-C."""
 app.command("extract", help="Extract the claims of each response." + _CODES)(_command("extract"))
 app.command("check", help="Check the claims of each item against its reference." + _CODES)(_command("check"))
 app.command("extract-check", help="Extract the claims and check them." + _CODES)(_command("extract-check"))
+app.command("collect", help=claims_collect.HELP + _CODES)(claims_collect.collect)
+app.command("rank")(claims_results.rank)
 app.command("agreement")(claims_results.agreement)
 app.command("benchmark")(claims_results.benchmark)

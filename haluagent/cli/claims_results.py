@@ -1,5 +1,5 @@
-"""`haluagent claims benchmark` and `agreement`: RefChecker's benchmark as a file, and results beside human labels. Neither asks a
-model anything."""
+"""`haluagent claims benchmark`, `agreement` and `rank`: RefChecker's benchmark as a file, results beside human labels, and models
+by their results. None of them asks a model anything."""
 
 from pathlib import Path
 from typing import Annotated
@@ -56,3 +56,18 @@ def agreement(
     if by is None and any(isinstance(item, dict) and "setting" in item for item in items):
         by = "setting"
     typer.echo(tables.report(tables.judged(items, gold, by)))
+
+
+def rank(
+    results: Results,
+    by: Annotated[str, typer.Option(metavar="FIELD", help="Names the model; by default the file does.")] = "model",
+    labels: Annotated[str, typer.Option(metavar="FIELD", help="The labels, such as human_labels.")] = "ys",
+) -> None:
+    """Rank models by the hallucination rate of their checked answers, in percent with a 95 % interval."""
+    from haluagent.checks.claims import file, rank
+    from haluagent.errors import ConfigError
+
+    rows = [row for path in results for row in rank.answered(file.rows(path), path, by, labels)]
+    if not rows:
+        raise ConfigError("the files hold no results: give what `haluagent claims extract-check` wrote")
+    typer.echo(rank.table(rank.ranks(rows)))

@@ -6,7 +6,7 @@ Items are kept as they are done, so a run can be resumed.
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,14 +56,14 @@ def partial(out: Path) -> Path:
     return out.with_name(f"{out.name}.partial.jsonl")
 
 
-def finished(items: Sequence[ClaimItem], out: Path, task: ClaimsTask) -> dict[int, ClaimsRow]:
+def finished(items: Sequence[ClaimItem], out: Path, task: Record) -> dict[int, ClaimsRow]:
     """Return the items that an earlier run has done, by number.
 
     Raise `ConfigError` if they are other items, or of another task. An item that failed may have been corrected since.
     """
     path = partial(out)
     rows = {row.number: row for row in map(ClaimsRow.model_validate, iterate(path))} if path.exists() else {}
-    digests = {item.number: _digest(item, task) for item in items}
+    digests = {item.number: digest(item, task) for item in items}
     for row in rows.values():
         if not row.failed and digests.get(row.number) != row.digest:
             raise ConfigError(f"{path} holds another input, or other settings: remove it, or name another output")
@@ -82,8 +82,34 @@ def run(
     progress: Callable[[ClaimsRow], None] = lambda row: None,
     format: FileFormat | None = None,
 ) -> str | None:
-    """Do the items that are not done yet, and write `out` when all are; with `again`, those that failed are repeated. `format`
-    is that of a file whose ending names none.
+    """Extract or check the claims of the items that are not done yet; see `complete`."""
+    checker = check.make_checker(task.checker, task.nli_model)
+
+    async def one(agent: HaluAgent, item: ClaimItem) -> ClaimsRow:
+        return await do(agent, item, task, checker)
+
+    return complete(
+        items, out, agents, task, one, in_flight=in_flight, bounds=bounds, again=again, progress=progress, format=format,
+        prepare=_asks_model(task, checker),
+    )  # fmt: skip
+
+
+def complete(
+    items: Sequence[ClaimItem],
+    out: Path,
+    agents: list[HaluAgent],
+    task: Record,
+    one: Callable[[HaluAgent, ClaimItem], Awaitable[ClaimsRow]],
+    *,
+    in_flight: int = 1,
+    bounds: Bounds | None = None,
+    again: bool = False,
+    progress: Callable[[ClaimsRow], None] = lambda row: None,
+    format: FileFormat | None = None,
+    prepare: bool = True,
+) -> str | None:
+    """Do the items that are not done yet, each with `one`, and write `out` when all are; with `again`, those that failed are
+    repeated. `format` is that of a file whose ending names none. `prepare` is as in `work`.
 
     Return None if all are done, else the reason for stopping: `out` is not written then, and the same call resumes.
     Done items are kept beside `out` until all have succeeded. Raise `ConfigError` if a file cannot be written,
@@ -97,11 +123,8 @@ def run(
             journal.append(row.model_dump_json())
             progress(row)
 
-        checker = check.make_checker(task.checker, task.nli_model)
-        jobs = (_job(item, task, checker) for item in items if item.number not in rows)
-        ended = asyncio.run(
-            work(jobs, agents, keep, in_flight=in_flight, bounds=bounds, prepare=_asks_model(task, checker))
-        )
+        jobs = (_job(item, task, one) for item in items if item.number not in rows)
+        ended = asyncio.run(work(jobs, agents, keep, in_flight=in_flight, bounds=bounds, prepare=prepare))
     if ended is None:
         file.write(out, [rows[item.number].item for item in items], format)
         if not any(row.failed for row in rows.values()):
@@ -111,10 +134,10 @@ def run(
 
 async def do(agent: HaluAgent, item: ClaimItem, task: ClaimsTask, checker: Checker) -> ClaimsRow:
     """Do one item. Raise `ConfigError` for one that cannot be checked, `ModelError` if the endpoint failed."""
-    digest = _digest(item, task)
+    known = digest(item, task)
     if task.command == "extract":
         found = await extract(agent, item.response, item.question, format=task.format, language=task.language)
-        return ClaimsRow(number=item.number, digest=digest, item=file.with_claims(item, found), usage=found.usage)
+        return ClaimsRow(number=item.number, digest=known, item=file.with_claims(item, found), usage=found.usage)
     if task.command == "extract-check":
         item = item.model_copy(update={"claims": None})
     elif item.claims is None:
@@ -131,7 +154,7 @@ async def do(agent: HaluAgent, item: ClaimItem, task: ClaimsTask, checker: Check
         tools=task.tools,
         language=task.language,
     )
-    return ClaimsRow(number=item.number, digest=digest, item=file.with_report(item, report), usage=report.usage)
+    return ClaimsRow(number=item.number, digest=known, item=file.with_report(item, report), usage=report.usage)
 
 
 def _asks_model(task: ClaimsTask, checker: Checker) -> bool:
@@ -139,17 +162,19 @@ def _asks_model(task: ClaimsTask, checker: Checker) -> bool:
     return extracts or (task.command != "extract" and checker.asks_model)
 
 
-def _job(item: ClaimItem, task: ClaimsTask, checker: Checker) -> Job[ClaimsRow]:
+def _job(
+    item: ClaimItem, task: Record, do_one: Callable[[HaluAgent, ClaimItem], Awaitable[ClaimsRow]]
+) -> Job[ClaimsRow]:
     async def one(agent: HaluAgent) -> ClaimsRow:
-        return await do(agent, item, task, checker)
+        return await do_one(agent, item)
 
     def failed(error: str) -> ClaimsRow:
-        return ClaimsRow(number=item.number, digest=_digest(item, task), item=file.with_error(item, error))
+        return ClaimsRow(number=item.number, digest=digest(item, task), item=file.with_error(item, error))
 
     return Job(one, failed)
 
 
-def _digest(item: ClaimItem, task: ClaimsTask) -> str:
+def digest(item: ClaimItem, task: Record) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of an item and its task."""
     whole = [item.fields, task.model_dump(), *([item.columns] if item.columns else [])]
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,63 @@
+"""`haluagent claims collect`: a model's answers to the questions of a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.claims_running import carry_out, check_output
+from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.options import AgentOptions
+
+HELP = """Have a model answer the questions of a file, as items for `claims extract-check`. An item with a `reference` is answered
+from it."""
+
+
+def collect(
+    input_path: Annotated[
+        Path, typer.Option("--input-path", "--input_path", metavar="IN", help="Items {question, reference?}.")
+    ],
+    output_path: Annotated[
+        Path,
+        typer.Option("--output-path", "--output_path", metavar="OUT", help="The items with `response` and `model`."),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The `model` of the answers; by default the endpoint's name for it."),
+    ] = None,
+    closed_book: Annotated[bool, typer.Option("--closed-book", help="Show the model no references.")] = False,
+    answer_tokens: Annotated[int, typer.Option(min=1, help="The longest answer.")] = 512,
+    endpoint: Endpoints = None,
+    in_flight: InFlight = None,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed items.")] = False,
+    limit: MaxItems = None,
+    token_budget: TokenBudget = None,
+    second_budget: SecondBudget = None,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+) -> None:
+    # The adapter of the embedded model is for checking, not for answering.
+    wanted = AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=None, sandbox="none", search="none"
+    )  # fmt: skip
+
+    from haluagent.batch.pool import Bounds
+    from haluagent.checks.claims import collect as answers
+
+    check_output(output_path, input_path)
+    items = answers.questions(input_path)
+    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    task = answers.CollectTask(model=name or agents[0].model.name, tokens=answer_tokens, closed_book=closed_book)
+    bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
+    carry_out(
+        items,
+        output_path,
+        task,
+        lambda progress: answers.run(
+            items, output_path, agents, task, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
+        ),
+        answers.summary,
+        again=retry_errors,
+    )
