@@ -11,6 +11,7 @@ from haluagent.cli import claims_collect, claims_results, options
 from haluagent.cli.claims_running import carry_out, check_output
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.refchecker import RefCheckerCommand
 
 if TYPE_CHECKING:
     from haluagent.checks.claims.run import Command
@@ -44,9 +45,7 @@ _Aggregator = Annotated[
 ]
 _Checker = Annotated[
     Literal["choice", "joint", "nli"],
-    typer.Option(
-        "--checker", "--checker_name", help="One scored choice per claim, several claims per call, or an NLI model."
-    ),
+    typer.Option("--checker", help="One scored choice per claim, several claims per call, or an NLI model."),
 ]
 _NliModel = Annotated[
     str | None,
@@ -136,9 +135,13 @@ def _command(command: "Command") -> Callable[..., None]:
 _CODES = """\n\nThe same command resumes where it stopped. Exit code: 0 all items are in OUT, 3 some of them failed or a budget
 ended the run, 2 invalid options or input, 130 stopped with Ctrl-C."""
 
-app.command("extract", help="Extract the claims of each response." + _CODES)(_command("extract"))
-app.command("check", help="Check the claims of each item against its reference." + _CODES)(_command("check"))
-app.command("extract-check", help="Extract the claims and check them." + _CODES)(_command("extract-check"))
+app.command("extract", cls=RefCheckerCommand, help="Extract the claims of each response." + _CODES)(_command("extract"))
+app.command("check", cls=RefCheckerCommand, help="Check the claims of each item against its reference." + _CODES)(
+    _command("check")
+)
+app.command("extract-check", cls=RefCheckerCommand, help="Extract the claims and check them." + _CODES)(
+    _command("extract-check")
+)
 app.command("collect", help=claims_collect.HELP + _CODES)(claims_collect.collect)
 app.command("rank")(claims_results.rank)
 app.command("agreement")(claims_results.agreement)

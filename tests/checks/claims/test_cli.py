@@ -12,6 +12,7 @@ from places import ROOT
 from typer.testing import CliRunner, Result
 
 from haluagent.cli.claims import app
+from haluagent.cli.refchecker import translated
 from haluagent.errors import ConfigError
 from haluagent.protocols import Message
 
@@ -88,6 +89,59 @@ def test_refcheckers_spelling(served: Any, tmp_path: Path) -> None:
     first, second = read(tmp_path / "out.json")
     assert set(first["Y"]) == {"Entailment", "Neutral", "Contradiction", "Abstain"} and sum(first["Y"].values()) == 1
     assert second["Y"]["Abstain"] == 1 and len(first["ys"]) == 2
+
+
+def test_a_command_line_of_refchecker(served: Any, tmp_path: Path) -> None:
+    """A served model is named as extractor and checker; its claims are triplets."""
+    source, out = write(tmp_path / "in.json"), tmp_path / "out.json"
+    command = [
+        "extract-check",
+        "--input_path",
+        str(source),
+        f"--output_path={out}",
+        "--use_retriever",
+        "--cache_dir",
+        "x",
+    ]
+    command += ["--extractor_name=openai/scripted", "--extractor_api_base", served.base_url, "--checker_name", "joint"]
+    served.say = lambda messages: "1: A\n2: A" if "1." in messages[-1]["content"] else triplets(messages)
+    call = CliRunner().invoke(app, [*command, "--search", "none", "--no-tools"])
+    assert call.exit_code == 0, call.output
+    assert "--cache_dir has no effect here" in call.stderr and read(out)[0]["triplets"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--checker_name", "repc"], "--checker_name repc is not here: use choice, joint, nli"),
+        (
+            ["--checker_name", "gpt4"],
+            "--checker_name gpt4 is a model: name the endpoint that serves it with --checker_api_base",
+        ),
+        (["--checker_name", "a", "--extractor_name", "b"], "one model extracts and checks"),
+        (["--checker_api_base", "http://a", "--extractor_api_base", "http://b"], "one model extracts and checks"),
+        (["--retriever_name", "bing"], "--retriever_name bing is not known"),
+        (["--aws_bedrock_region", "x"], "--aws_bedrock_region has no meaning here"),
+        (["--openai_key", "no-such-file"], "--openai_key names a file with the key"),
+        (["--checker_name"], "--checker_name needs a value"),
+    ],
+)
+def test_what_refchecker_has_and_this_has_not(more: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HALUAGENT_BASE_URL", raising=False)
+    call = CliRunner().invoke(app, ["extract-check", "--input_path", "a", "--output_path", "b", *more])
+    assert isinstance(call.exception, ConfigError) and message in str(call.exception)
+
+
+def test_refcheckers_options_by_command() -> None:
+    both = {
+        "--extractor_name": "a",
+        "--checker_name": "openai/b",
+        "--checker_api_base": "u",
+        "--extractor_api_base": "v",
+    }
+    assert translated("check", both, []) == ["--base-url", "u", "--model", "b"]
+    assert translated("extract", both, []) == ["--claim-format", "triplet", "--base-url", "v", "--model", "a"]
+    assert translated("extract", {"--extractor_name": "a"}, ["--endpoint=x", "--claim_format", "s"]) == ["--model", "a"]
 
 
 def test_what_fails_is_said_and_done_again_when_told_to(served: Any, tmp_path: Path) -> None:
