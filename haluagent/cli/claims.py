@@ -49,7 +49,7 @@ _Checker = Annotated[
 ]
 _NliModel = Annotated[
     str | None,
-    typer.Option("--nli-model", metavar="DIR", help="The ONNX model of --checker nli: a directory, or OWNER/NAME."),
+    typer.Option("--nli-model", metavar="MODEL", help="For --checker nli: a directory, OWNER/NAME, or an address."),
 ]
 _NoTools = Annotated[
     bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker as well.")

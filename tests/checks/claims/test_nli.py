@@ -157,14 +157,19 @@ def test_what_is_missing_is_named(scripted: Any, model: Path, tmp_path: Path, mo
     (model / "onnx" / "model.onnx").write_bytes(b"no model")
     with pytest.raises(ConfigError, match="cannot be read"):
         check(scripted, model, "yes", "yes")
-    (model / "onnx" / "model.onnx").unlink()
-    with pytest.raises(ConfigError, match=r"no model\.onnx"):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ConfigError, match=r"haluagent\[nli\]"):
         check(scripted, model, "yes", "yes")
+    monkeypatch.undo()
     (model / "config.json").unlink()
     with pytest.raises(ConfigError, match=r"has no config\.json"):
         check(scripted, model, "yes", "yes")
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ConfigError, match=r"haluagent\[nli\]"):
+    (model / "onnx" / "model.onnx").unlink()
+    with pytest.raises(ConfigError, match=r"no model\.onnx and no other weights"):
+        check(scripted, model, "yes", "yes")
+    (model / "model.safetensors").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ConfigError, match=r"has no model\.onnx, and .*haluagent\[cross-encoder\]"):
         check(scripted, model, "yes", "yes")
 
 
