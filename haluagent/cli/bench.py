@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haluagent.cli import bench_answers, bench_judge, bench_retrieval, options
+from haluagent.cli import bench_answers, bench_judge, bench_retrieval, bench_threshold, options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
@@ -22,6 +22,7 @@ app = typer.Typer(help="Measure the agent, and other detectors, on labelled sets
 app.command()(bench_judge.judge)
 app.command()(bench_answers.answers)
 app.command()(bench_retrieval.retrieval)
+app.command()(bench_threshold.threshold)
 
 Sets = Annotated[
     str, typer.Option(metavar="NAME[:N],…", help="Sets; NAME:N takes the first N items. See 'bench list'.")

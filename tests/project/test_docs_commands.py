@@ -34,6 +34,7 @@ GUIDES = (
     "runs",
     "reliability",
     "server",
+    "thresholds",
     "tutorial",
     "your-own-7b",
 )
