@@ -23,7 +23,7 @@ KINDS = {"contradicted": "Evident Conflict", "not_in_reference": "Evident Basele
 LANGUAGES = {"en": "en", "zh": "cn"}  # as LettuceDetect calls them
 
 
-class Judged(NamedTuple):
+class SpannedResponse(NamedTuple):
     """A result with its input."""
 
     name: str
@@ -31,7 +31,7 @@ class Judged(NamedTuple):
     detection: Detection
 
 
-def judged(rows: Sequence[ResultRow], source: Path) -> tuple[list[Judged], int]:
+def judged(rows: Sequence[ResultRow], source: Path) -> tuple[list[SpannedResponse], int]:
     """Return the results of `haluagent batch` with the items of its input, and how many rows failed.
 
     Raise `ConfigError` if the results are of `check`, which has no sentences, or `source` is not their input.
@@ -46,11 +46,11 @@ def judged(rows: Sequence[ResultRow], source: Path) -> tuple[list[Judged], int]:
         line = items.get(row.line)
         if line is None or (row.digest and digest_of(line) != row.digest):
             raise ConfigError(f"line {row.line} of {source} is not what was checked: give the input of the results")
-        found.append(Judged(str(row.line if row.id is None else row.id), parse(line), row.detection))
+        found.append(SpannedResponse(str(row.line if row.id is None else row.id), parse(line), row.detection))
     return found, len(rows) - len(found)
 
 
-def write(found: Sequence[Judged], format: SpanFormat, out: Path) -> list[Path]:
+def write(found: Sequence[SpannedResponse], format: SpanFormat, out: Path) -> list[Path]:
     """Write the spans: for RAGTruth two files in the directory `out`, else the file `out`. Return what was written. Raise
     `ConfigError` if it cannot be."""
     if format == "lettucedetect":
@@ -77,7 +77,7 @@ def wrong(detection: Detection) -> list[MemoryEntry]:
     return [entry for entry in detection.sentences if entry.outcome in KINDS and entry.sentence.index > 0]
 
 
-def lettucedetect(one: Judged) -> dict[str, Any]:
+def lettucedetect(one: SpannedResponse) -> dict[str, Any]:
     """Return a sample of LettuceDetect."""
     question, reference = one.item.question or "", one.item.reference or ""
     asked = f"User request: {question}\n\n" if question else ""
@@ -93,7 +93,7 @@ def lettucedetect(one: Judged) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def ragtruth(one: Judged, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def ragtruth(one: SpannedResponse, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a response of RAGTruth and its source."""
     question, reference, response = one.item.question or "", one.item.reference or "", one.item.response
     labels = []

@@ -10,7 +10,7 @@ from haluagent.errors import ConfigError
 HUMAN = "human_labels"
 
 
-class Judged(NamedTuple):
+class LabelledResponse(NamedTuple):
     """A response with its labels and human ones. `labels` is None if it could not be checked; `same` says whether both are of
     the same claims."""
 
@@ -20,7 +20,7 @@ class Judged(NamedTuple):
     same: bool
 
 
-def judged(items: Sequence[Any], gold: str = HUMAN, by: str | None = None) -> list[Judged]:
+def judged(items: Sequence[Any], gold: str = HUMAN, by: str | None = None) -> list[LabelledResponse]:
     """Return the results that have human labels, in the field `gold`, with their groups by the field `by`.
 
     Raise `ConfigError` for a result that cannot be read, or if none has human labels.
@@ -37,7 +37,7 @@ def judged(items: Sequence[Any], gold: str = HUMAN, by: str | None = None) -> li
             raise ConfigError(f"item {number} has no `ys`: check the claims first, with `haluagent claims check`")
         other = "human_claims" in item and item["human_claims"] != item.get("claims")
         same = not other and (said is None or len(said) == len(human))
-        found.append(Judged(str(item.get(by, "")) if by else "", said, human, same))
+        found.append(LabelledResponse(str(item.get(by, "")) if by else "", said, human, same))
     if not found:
         raise ConfigError(
             f"no item has `{gold}`: add a list with a label for each claim, or name the field with --gold"
@@ -53,7 +53,7 @@ def labels_of(value: Any, where: str) -> tuple[Relation, ...]:
     return tuple(known[one.lower()] for one in value)
 
 
-def report(rows: Sequence[Judged]) -> str:
+def report(rows: Sequence[LabelledResponse]) -> str:
     """Return the tables, as Markdown: of responses, and of the claims where both have the same ones. Each group has a row, and
     all together if there are several."""
     groups = {group: [row for row in rows if row.group == group] for group in dict.fromkeys(row.group for row in rows)}
@@ -74,7 +74,7 @@ def report(rows: Sequence[Judged]) -> str:
     return "\n".join([*lines, *_remarks(rows)])
 
 
-def _remarks(rows: Sequence[Judged]) -> list[str]:
+def _remarks(rows: Sequence[LabelledResponse]) -> list[str]:
     counts: Mapping[str, int] = {
         "responses could not be checked; they count as wrong": sum(row.labels is None for row in rows),
         "responses without human claims are left out": sum(not row.gold for row in rows),

@@ -12,7 +12,7 @@ from pathlib import Path
 from haluagent.checks.claims.checkers import CheckWork, ClaimFinding
 from haluagent.checks.claims.localize import cite
 from haluagent.checks.claims.merge import MERGED
-from haluagent.checks.claims.nli_windows import Encoder
+from haluagent.checks.claims.nli_windows import PairEncoder
 from haluagent.errors import ConfigError
 from haluagent.types import Sentence
 
@@ -35,7 +35,7 @@ class NLIChecker:
 
     def __init__(self, model: str | Path) -> None:
         self.model = str(model)
-        self._loaded: Encoder | None = None
+        self._loaded: PairEncoder | None = None
         self._lock = threading.Lock()
 
     async def check(self, work: CheckWork, passage: int, claims: Sequence[Sentence]) -> list[ClaimFinding]:
@@ -46,14 +46,14 @@ class NLIChecker:
 
         return await work.each(one, claims)
 
-    def _load(self) -> Encoder:
+    def _load(self) -> PairEncoder:
         with self._lock:
             if self._loaded is None:
                 self._loaded = _encoder(self.model)
             return self._loaded
 
 
-def _judge(encoder: Encoder, passages: tuple[str, ...], number: int, claim: str) -> ClaimFinding:
+def _judge(encoder: PairEncoder, passages: tuple[str, ...], number: int, claim: str) -> ClaimFinding:
     """Judge a claim: any window may entail it, else any may contradict it; the window with the highest probability is
     cited."""
     passage = passages[number]
@@ -70,7 +70,7 @@ def _judge(encoder: Encoder, passages: tuple[str, ...], number: int, claim: str)
     return ClaimFinding(label, probability, citation, read)
 
 
-def _encoder(model: str) -> Encoder:
+def _encoder(model: str) -> PairEncoder:
     """Return the model of that name. The libraries behind it are imported here."""
     if model.startswith(("http://", "https://")):
         from haluagent.checks.claims.nli_served import ScoreEndpoint

@@ -20,7 +20,7 @@ WINDOWS = 8  # the number read of a longer passage: those that share most words 
 Shares = dict[Relation, float]
 
 
-class Encoder(Protocol):
+class PairEncoder(Protocol):
     def windows(self, passage: str, claim: str) -> tuple[list[tuple[Span, Shares]], bool]:
         """Return the windows of the passage that are read, each with the probabilities of the labels, and whether they
         are all of it.

@@ -13,7 +13,7 @@ from haluagent.errors import ConfigError
 RESAMPLES = 1000
 
 
-class Answered(NamedTuple):
+class RatedResponse(NamedTuple):
     """A model's response with its labels; None if it could not be checked."""
 
     model: str
@@ -34,7 +34,7 @@ class Rank(NamedTuple):
     labels: dict[Relation, float]
 
 
-def answered(items: Sequence[Any], path: Path, by: str, labels: str) -> list[Answered]:
+def answered(items: Sequence[Any], path: Path, by: str, labels: str) -> list[RatedResponse]:
     """Return the results of a file, each with its model: the field `by`, else the file's name. `labels` is the field with the
     labels. Raise `ConfigError` for a result that cannot be read."""
     found = []
@@ -44,17 +44,17 @@ def answered(items: Sequence[Any], path: Path, by: str, labels: str) -> list[Ans
             raise ConfigError(f"{where} is not an object: give a file that `haluagent claims check` wrote")
         model = str(item.get(by) or path.stem)
         if labels == "ys" and "error" in item:
-            found.append(Answered(model, None))
+            found.append(RatedResponse(model, None))
         elif labels not in item:
             raise ConfigError(
                 f"{where} has no `{labels}`: check the claims first, with `haluagent claims extract-check`"
             )
         else:
-            found.append(Answered(model, labels_of(item[labels], f"{where}: `{labels}`")))
+            found.append(RatedResponse(model, labels_of(item[labels], f"{where}: `{labels}`")))
     return found
 
 
-def ranks(rows: Sequence[Answered]) -> list[Rank]:
+def ranks(rows: Sequence[RatedResponse]) -> list[Rank]:
     """Return the models, the one with the lowest hallucination rate first; one without a rated response comes last."""
     models = dict.fromkeys(row.model for row in rows)
     found = [_rank(model, [row.labels for row in rows if row.model == model]) for model in models]
