@@ -14,15 +14,14 @@ from pydantic import ValidationError
 
 from haluagent.agent import HaluAgent
 from haluagent.batch.journal import Journal, read_lines
+from haluagent.bench.labelled_runs import LabelledRun, written
 from haluagent.bench.methods import simple_prompt
 from haluagent.bench.scoring.cost import normalised_seconds
 from haluagent.bench.scoring.scores import auroc
 from haluagent.checks.runs.answers.evidence import evidence_of
 from haluagent.checks.runs.answers.ground import language_of, user_text
-from haluagent.checks.runs.forms.reading import parse
-from haluagent.checks.runs.gate import acheck_run
-from haluagent.checks.runs.records import Action, AgentRun
-from haluagent.corpora import packaged
+from haluagent.checks.runs.gate import GateSettings, acheck_run, decide
+from haluagent.checks.runs.records import Action
 from haluagent.detection.limits import Budget, Meter
 from haluagent.errors import ConfigError
 from haluagent.types import Record, Usage
@@ -30,29 +29,22 @@ from haluagent.types import Record, Usage
 Figures = Sequence[tuple[str, str]]
 
 
-class WrittenRun(Record):
-    """A run with its label. `what` describes the fault, if there is one."""
-
-    id: str
-    kind: str
-    wrong: bool
-    structural: bool
-    what: str
-    run: AgentRun
-
-
 class RunRow(Record):
     """The result for one run. `flagged` is True if stage 1 found an invalid call, `score` is the overall groundedness
     in [0, 1], and `usage` and `seconds` are the cost of the report. `prompt` is the probability of a fault according to
-    the plain prompt, `prompt_usage` its cost."""
+    the plain prompt, `prompt_usage` its cost. `critical` is the lowest score of a critical claim, 1 if there is none, and
+    `stands` the action that the calls and probes ask for, whatever the claims score."""
 
     id: str
     model: str
     kind: str
     wrong: bool
     structural: bool
+    group: str
     action: Action
+    stands: Action
     score: float
+    critical: float
     flagged: bool
     probes: int
     usage: Usage
@@ -61,20 +53,21 @@ class RunRow(Record):
     prompt_usage: Usage
 
 
-def written() -> list[WrittenRun]:
-    """Return the labelled runs that ship with the package."""
-    given = packaged.rows("haluagent.bench", "agent_runs.jsonl")
-    return [WrittenRun.model_validate(fields | {"run": parse(fields["run"], fields["id"])}) for fields in given]
-
-
 def measure(
-    agent: HaluAgent, out: Path, *, probes: bool = True, progress: Callable[[str], None] = print
+    agent: HaluAgent,
+    out: Path,
+    runs: Sequence[LabelledRun] | None = None,
+    *,
+    probes: bool = True,
+    progress: Callable[[str], None] = print,
 ) -> list[RunRow]:
-    """Check the runs that are not yet in `out`, append one JSON line for each, and return all rows of the file.
+    """Check the runs (the packaged ones by default) that are not yet in `out`, append one JSON line for each, and return
+    all rows of the file.
 
-    Raises ConfigError if `out` belongs to another model or holds lines of another kind, ModelError if the endpoint
-    failed.
+    Raises ConfigError if `out` belongs to another model or other runs or holds lines of another kind, ModelError if the
+    endpoint failed.
     """
+    runs = written() if runs is None else runs
     try:
         rows = [RunRow.model_validate(fields) for fields in read_lines(out)] if out.exists() else []
     except ValidationError as error:
@@ -85,7 +78,10 @@ def measure(
         ) from None
     if other := {row.model for row in rows} - {agent.model.name}:
         raise ConfigError(f"{out} holds reports of {', '.join(other)}: name another file for {agent.model.name}")
-    missing = [one for one in written() if one.id not in {row.id for row in rows}]
+    if {row.id for row in rows} - {one.id for one in runs}:
+        raise ConfigError(f"{out} holds reports of other runs: name another file")
+    done = {row.id for row in rows}
+    missing = [one for one in runs if one.id not in done]
     with Journal(out) as journal:
         for position, one in enumerate(missing, start=1):
             row = agent.wait_for(_one(agent, one, probes))
@@ -95,7 +91,7 @@ def measure(
     return rows
 
 
-async def _one(agent: HaluAgent, one: WrittenRun, probes: bool) -> RunRow:
+async def _one(agent: HaluAgent, one: LabelledRun, probes: bool) -> RunRow:
     await agent.aprepare()
     meter = Meter(agent.model, Budget(agent.limits))
     began = time.monotonic()
@@ -105,10 +101,14 @@ async def _one(agent: HaluAgent, one: WrittenRun, probes: bool) -> RunRow:
     _, prompt, usage, _ = await simple_prompt.judge(
         agent.model, user_text(one.run), one.run.answer, evidence.text, language_of(one.run)
     )
+    validations, settings = report.tool_call_validations, GateSettings.for_task(one.run.task)
+    stands, _ = decide(one.run, (), validations, report.consistency_probes, settings)
     return RunRow(
-        id=one.id, model=agent.model.name, kind=one.kind, wrong=one.wrong, structural=one.structural, action=report.action,
-        score=report.overall_score, flagged=any(call.status != "valid" for call in report.tool_call_validations),
-        probes=len(report.consistency_probes), usage=meter.usage, seconds=seconds, prompt=prompt, prompt_usage=usage,
+        id=one.id, model=agent.model.name, kind=one.kind, wrong=one.wrong, structural=one.structural, group=one.group,
+        action=report.action, stands=stands, score=report.overall_score,
+        critical=min((claim.score for claim in report.claims if claim.critical), default=1.0),
+        flagged=any(call.status != "valid" for call in validations), probes=len(report.consistency_probes),
+        usage=meter.usage, seconds=seconds, prompt=prompt, prompt_usage=usage,
     )  # fmt: skip
 
 

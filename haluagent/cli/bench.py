@@ -1,12 +1,11 @@
 """`haluagent bench`: measure the agent, and other detectors, on labelled sets."""
 
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haluagent.cli import bench_answers, bench_judge, bench_retrieval, bench_threshold, options
+from haluagent.cli import bench_answers, bench_judge, bench_retrieval, bench_runs, bench_threshold, options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
@@ -23,6 +22,7 @@ app.command()(bench_judge.judge)
 app.command()(bench_answers.answers)
 app.command()(bench_retrieval.retrieval)
 app.command()(bench_threshold.threshold)
+app.command()(bench_runs.runs)
 
 Sets = Annotated[
     str, typer.Option(metavar="NAME[:N],…", help="Sets; NAME:N takes the first N items. See 'bench list'.")
@@ -146,29 +146,6 @@ def compare(
     others = Peers([name for name in names if name not in METHODS], agents[0])
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
     _run(parts, data, agents, out, own | others.methods, again=retry_errors, during=others.running())
-
-
-@app.command()
-def runs(
-    out: Out,
-    no_probes: Annotated[bool, typer.Option("--no-probes", help="Skip stage 3: ask no question again.")] = False,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-) -> None:
-    """Check the packaged agent runs with the gate, and with a plain prompt on the same model."""
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
-
-    from haluagent.bench import agent_runs
-
-    with closing(options.make_agent(wanted)) as agent:
-        rows = agent_runs.measure(agent, out, probes=not no_probes, progress=lambda line: typer.echo(line, err=True))
-    typer.echo(agent_runs.table(rows))
 
 
 @app.command()

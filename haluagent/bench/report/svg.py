@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from haluagent.bench.report.data import PROMPT, BenchReport, Bin, SetFigures
+from haluagent.bench.scoring.scores import wilson
 
 SIDE, MARGIN = 320, 44
 NAMES, PLOT, STEP = 190, 460, 26
@@ -20,7 +21,7 @@ def reliability_chart(bins: Sequence[Bin]) -> str:
     whiskers = "".join(
         f'<line class="interval" x1="{x:.1f}" x2="{x:.1f}" y1="{_y(low):.1f}" y2="{_y(high):.1f}"/>'
         for x, _, _, one in dots
-        for low, high in [_wilson(one)]
+        for low, high in [wilson(one.hallucinations * one.n, one.n)]
     )
     circles = "".join(
         f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"><title>{one.n} items, mean score '
@@ -41,13 +42,6 @@ def reliability_chart(bins: Sequence[Bin]) -> str:
 
 def _y(share: float) -> float:
     return MARGIN / 2 + (1 - share) * SIDE
-
-
-def _wilson(one: Bin) -> tuple[float, float]:
-    z, n, share = 1.96, one.n, one.hallucinations
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
-    return middle - half, middle + half
 
 
 def _tick(share: float) -> str:

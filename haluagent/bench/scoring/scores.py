@@ -135,6 +135,14 @@ def auroc(gold: Sequence[bool], ranks: Sequence[float]) -> float:
     return 0.5 if value is None else value
 
 
+def wilson(count: float, n: int) -> Interval:
+    """Return the 95 % interval of a share, `count` of `n` (Wilson 1927): it does not shrink to nothing at 0 or 1."""
+    z, share = 1.96, count / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 def bins(score: Sequence[float] | Numbers) -> NDArray[np.intp]:
     """Return the bin of each score, 0 to 9: [0, 0.1) to [0.9, 1]."""
     return np.digitize(score, np.arange(1, BINS) / BINS)
