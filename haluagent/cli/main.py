@@ -19,6 +19,7 @@ from haluagent.cli.doctor import doctor
 from haluagent.cli.index import app as index_app
 from haluagent.cli.knowledge import app as knowledge_app
 from haluagent.cli.mcp import mcp
+from haluagent.cli.mcp_proxy import mcp_proxy
 from haluagent.cli.model import app as model_app
 from haluagent.cli.proxy import proxy
 from haluagent.cli.reliability import app as reliability_app
@@ -52,6 +53,7 @@ app.command()(report)
 app.command()(serve)
 app.command()(proxy)
 app.command()(mcp)
+app.command("mcp-proxy")(mcp_proxy)
 app.command()(calibrate)
 app.command()(doctor)
 app.add_typer(claims_app, name="claims")

@@ -1,7 +1,6 @@
 """The server as a process: it listens, says so, and finishes what is under way before it stops."""
 
 import asyncio
-import logging
 import os
 import socket
 import sys
@@ -17,6 +16,7 @@ from haluagent.server.connection import IDLE, TimedConnection
 from haluagent.server.scheduler import Scheduler
 from haluagent.server.security import is_loopback
 from haluagent.server.settings import ServerSettings
+from haluagent.server.stderr import log_to_stderr
 
 LEAVING = 5  # seconds in which clients take their last events, after the work has ended
 STUCK = 2.0  # seconds in which threads end after that; a tool's own may never do
@@ -109,16 +109,6 @@ def open_socket(settings: ServerSettings) -> socket.socket:
             "HALUAGENT_SERVER_TOKEN), or leave --host out"
         )
     return listen(settings.host, settings.port)
-
-
-def log_to_stderr() -> None:
-    """Write the server's log, which has a line for each request, to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
-    log = logging.getLogger("haluagent.server")
-    log.setLevel(logging.INFO)
-    log.propagate = False
-    log.addHandler(handler)
 
 
 def serve(app: Starlette, settings: ServerSettings, listening: socket.socket, about: str) -> None:

@@ -61,7 +61,8 @@ class Turn(Record):
 class AgentRun(Record):
     """A run up to its candidate answer.
 
-    `task` selects the thresholds (`GateSettings`); `creative` turns groundedness off.
+    `task` selects the thresholds (`GateSettings`); `creative` turns groundedness off. `partial` says that the model was
+    given more than the run holds, such as the words of a user that an MCP server does not see.
     """
 
     run_id: str
@@ -71,6 +72,7 @@ class AgentRun(Record):
     answer: str
     task: TaskType = "factual"
     language: Literal["auto", "en", "zh"] = "auto"
+    partial: bool = False
 
 
 class EvidenceSpan(Record):

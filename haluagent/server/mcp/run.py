@@ -14,6 +14,7 @@ from haluagent.server.mcp.calls import make_server
 from haluagent.server.scheduler import Scheduler
 from haluagent.server.security import SiteCheck, TokenCheck
 from haluagent.server.settings import ServerSettings
+from haluagent.server.stderr import log_to_stderr
 
 PATH = "/mcp"
 
@@ -23,7 +24,7 @@ def serve_stdio(agent: HaluAgent, settings: ServerSettings) -> None:
 
     Standard output has the protocol alone: whatever else is written there goes to standard error, as the log does.
     """
-    run.log_to_stderr()
+    log_to_stderr()
     print(
         f"HaluAgent waits for an MCP client on standard input (model {agent.model.name})", file=sys.stderr, flush=True
     )

@@ -15,7 +15,7 @@ class GrowingRun:
     """
 
     def __init__(self) -> None:
-        self._given: tuple[object, ...] = ()  # the system prompt and the tools
+        self._given: tuple[object, ...] = ()  # the system prompt, the tools, and whether there is more
         self._read: list[ToolUse | tuple[str, str]] = []
         self._so_far = RunSoFar("", ())
         self._lock = threading.Lock()
@@ -24,8 +24,10 @@ class GrowingRun:
         """Return the validation of a call that has not run, as `validate_calls` would make it."""
         with self._lock:
             events = list(_before(run, call))
-            if self._given != (run.system, run.tools) or self._read != events[: len(self._read)]:
-                self._given, self._read, self._so_far = (run.system, run.tools), [], RunSoFar(run.system, run.tools)
+            given = (run.system, run.tools, run.partial)
+            if self._given != given or self._read != events[: len(self._read)]:
+                self._given, self._read = given, []
+                self._so_far = RunSoFar(run.system, run.tools, partial=run.partial)
             for event in events[len(self._read) :]:
                 if isinstance(event, ToolUse):
                     self._so_far.read(event)

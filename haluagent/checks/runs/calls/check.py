@@ -40,9 +40,9 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
     results of earlier calls, from the tool's `allowed`, or from its schema and descriptions except for their examples
     in words. What the model itself wrote is no source, and neither is a result that only echoes what was made up, or
     what the agent was told of a call that a guard stopped. A number must be given in the role of its parameter. What
-    cannot be judged makes a call `unverified`.
+    cannot be judged makes a call `unverified`, and so does an entity from nowhere if the run is `partial`.
     """
-    so_far = RunSoFar(run.system, run.tools)
+    so_far = RunSoFar(run.system, run.tools, partial=run.partial)
     made: list[ToolCallValidation] = []
     for turn in run.turns:
         so_far.hear(turn.role, turn.text)
@@ -55,8 +55,9 @@ def validate_calls(run: AgentRun) -> tuple[ToolCallValidation, ...]:
 class RunSoFar:
     """What a run has given the model so far. Each call is judged against that."""
 
-    def __init__(self, system: str, tools: Sequence[ToolSpec]) -> None:
+    def __init__(self, system: str, tools: Sequence[ToolSpec], *, partial: bool = False) -> None:
         self._tools = {tool.name: tool for tool in tools}
+        self._partial = partial
         self._own: dict[str, _Own] = {}  # by tool
         self._sources = Sources()
         self._sources.add(system)
@@ -87,6 +88,7 @@ class RunSoFar:
             )
 
         unknown = _bounded(f"{item.path or 'arguments'}: {item.kind} {item.text!r} {why}" for item, why in judged.why())
+        unseen, unknown = (unknown, []) if self._partial else ([], unknown)
         if not self._tools:
             return found("invalid", "the run does not say which tools were offered: record them", *unknown)
         if call.tool not in self._tools:
@@ -98,7 +100,7 @@ class RunSoFar:
         results = self._had.get((call.tool, _key(call.arguments)))
         if results and (call.result is None or call.result in results):
             return found("stale", "the same call was made before, and gave the same result")
-        if remarks := _bounded(judged.remarks):
+        if remarks := _bounded([*unseen, *judged.remarks]):
             return found("unverified", *remarks)
         return found("valid")
 
