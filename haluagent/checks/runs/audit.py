@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +19,7 @@ class AuditLine(Record):
     """A decision about a run, with its time (UTC).
 
     `report` is None, and `error` says why, if the run could not be checked. `round` counts the checks of one run from
-    1.
+    1. `seconds` is how long each stage took: `calls`, `claims`, `probes`.
     """
 
     time: datetime
@@ -27,6 +27,7 @@ class AuditLine(Record):
     round: int
     action: Action
     error: str | None = None
+    seconds: dict[str, float] = {}
     report: HallucinationReport | None = None
 
 
@@ -49,10 +50,19 @@ class AuditLog:
             raise ConfigError(f"{self.path} is no audit log: name another file")
 
     def append(
-        self, run_id: str, turn: int, action: Action, error: str | None, report: HallucinationReport | None
+        self,
+        run_id: str,
+        turn: int,
+        action: Action,
+        error: str | None,
+        report: HallucinationReport | None,
+        seconds: Mapping[str, float] | None = None,
     ) -> None:
         """Append one line. It is on the disk when this returns. Raise `OSError` if it could not be written."""
-        line = AuditLine(time=datetime.now(UTC), run_id=run_id, round=turn, action=action, error=error, report=report)
+        line = AuditLine(
+            time=datetime.now(UTC), run_id=run_id, round=turn, action=action, error=error, seconds=dict(seconds or {}),
+            report=report,
+        )  # fmt: skip
         data = json.dumps(line.model_dump(mode="json"), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         with self.path.open("a+b", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or the process ends

@@ -16,8 +16,10 @@ Agent Hallucination Detection Spec, "Gating". Where it leaves things open:
 """
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
 
 from haluagent.agent import HaluAgent
 from haluagent.checks.runs.answers.ground import score_claims
@@ -35,40 +37,58 @@ from haluagent.checks.runs.records import (
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.detection.limits import BudgetExceeded
 from haluagent.errors import ModelError
+from haluagent.protocols import Model
 from haluagent.sandbox.worker.work import as_work
 
 __all__ = ["GateSettings", "acheck_run", "add_probes", "check_run", "decide"]
 
 REJECTED = ("invalid", "fabricated", "never_called")
+Result = TypeVar("Result")
 CRITICAL_WEIGHT = 2  # the weight of a critical claim in the mean
 
 
 @as_work
 async def acheck_run(
-    agent: HaluAgent, run: AgentRun, *, settings: GateSettings | None = None, probes: bool = True
+    agent: HaluAgent,
+    run: AgentRun,
+    *,
+    settings: GateSettings | None = None,
+    probes: bool = True,
+    probe_model: Model | None = None,
+    seconds: dict[str, float] | None = None,
 ) -> HallucinationReport:
     """Check a run in all four stages and return the report. Stages 1 and 2 run concurrently.
 
     `probes=False` leaves stage 3 out, for an immediate report that `add_probes` can complete later; if the settings
-    require probes, they are made anyway. Raise `ModelError` if the model fails: there is no report without a verdict.
+    require probes, they are made anyway. `probe_model`, the model that wrote the answer, is then asked again, too.
+    `seconds` takes in how long each stage took (`calls`, `claims`, `probes`). Raise `ModelError` if the model fails: there
+    is no report without a verdict.
     """
     settings = settings or GateSettings.for_task(run.task)
     try:
         validations, (claims, _) = await asyncio.gather(
-            asyncio.to_thread(validate_calls, run), score_claims(agent, run, settings)
+            _timed(seconds, "calls", asyncio.to_thread(validate_calls, run)),
+            _timed(seconds, "claims", score_claims(agent, run, settings)),
         )
     except BudgetExceeded as limit:
         raise ModelError(f"the run could not be checked: {limit}") from limit
     report = _report(run, claims, validations, (), settings)
-    return await add_probes(agent, run, report, settings=settings) if probes or settings.probes_required else report
+    if not (probes or settings.probes_required):
+        return report
+    return await _timed(seconds, "probes", add_probes(agent, run, report, settings=settings, probe_model=probe_model))
 
 
 async def add_probes(
-    agent: HaluAgent, run: AgentRun, report: HallucinationReport, *, settings: GateSettings | None = None
+    agent: HaluAgent,
+    run: AgentRun,
+    report: HallucinationReport,
+    *,
+    settings: GateSettings | None = None,
+    probe_model: Model | None = None,
 ) -> HallucinationReport:
     """Complete a report without probes by stage 3, and update the action. Raise `ModelError`."""
     settings = settings or GateSettings.for_task(run.task)
-    found = await probe(agent, run, report.claims, settings)
+    found = await probe(agent, run, report.claims, settings, probe_model)
     divergent = {one.claim for one in found if diverges(one)}
     claims = [
         claim.model_copy(update={"status": "diverged"})
@@ -79,11 +99,29 @@ async def add_probes(
     return _report(run, claims, report.tool_call_validations, found, settings)
 
 
+async def _timed(seconds: dict[str, float] | None, stage: str, work: Awaitable[Result]) -> Result:
+    """Return what the work gives, and note how long it took."""
+    began = time.monotonic()
+    try:
+        return await work
+    finally:
+        if seconds is not None:
+            seconds[stage] = round(time.monotonic() - began, 3)
+
+
 def check_run(
-    agent: HaluAgent, run: AgentRun, *, settings: GateSettings | None = None, probes: bool = True
+    agent: HaluAgent,
+    run: AgentRun,
+    *,
+    settings: GateSettings | None = None,
+    probes: bool = True,
+    probe_model: Model | None = None,
+    seconds: dict[str, float] | None = None,
 ) -> HallucinationReport:
     """Check a run synchronously; see `acheck_run`."""
-    return agent.wait_for(acheck_run(agent, run, settings=settings, probes=probes))
+    return agent.wait_for(
+        acheck_run(agent, run, settings=settings, probes=probes, probe_model=probe_model, seconds=seconds)
+    )
 
 
 def decide(

@@ -18,6 +18,7 @@ from haluagent.checks.runs.records import Action, AgentRun, HallucinationReport,
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.errors import ConfigError
 from haluagent.prompts import render
+from haluagent.protocols import Model
 from haluagent.text.messages import message
 from haluagent.types import Record
 
@@ -65,7 +66,8 @@ class Guard:
     A run, identified by its `run_id`, may be sent back `rounds` times; after that it is blocked. A call that was stopped
     may be tried again `retries` times in a run with each tool, until the user speaks again. `on_error` says what happens
     to a run or call that could not be checked, or a run whose report could not be logged: `closed` blocks it, `open`
-    lets it out. If `settings` is None, those of the run's task are used; `probes` turns stage 3 off. A guard may be
+    lets it out. If `settings` is None, those of the run's task are used; `probes=False` turns stage 3 off, and `probe_model` is the
+    agent's own model, to be asked again there. A guard may be
     shared by threads and tasks. `agent` may be None if it only checks calls, which takes no model. Raise `ConfigError`
     for an unknown option or a log that cannot be written.
     """
@@ -80,6 +82,7 @@ class Guard:
         rounds: int = 2,
         retries: int = 2,
         probes: bool = True,
+        probe_model: Model | None = None,
     ) -> None:
         if on_error not in get_args(OnError):
             raise ConfigError(f"on_error={on_error!r} is not known: use 'closed' or 'open'")
@@ -93,6 +96,7 @@ class Guard:
         self.rounds = rounds
         self.retries = retries
         self.probes = probes
+        self.probe_model = probe_model
         self._audit = None if audit is None else AuditLog(audit)
         self._checked: OrderedDict[str, int] = OrderedDict()
         self._growing: OrderedDict[str, GrowingRun] = OrderedDict()
@@ -141,9 +145,11 @@ class Guard:
         `ConfigError` if the guard has no agent."""
         agent, turn = self._agent(), self._count(run.run_id)
         run = self._stopped.mark(run)
-        report, error = None, None
+        report, error, seconds = None, None, dict[str, float]()
         try:
-            report = await gate.acheck_run(agent, run, settings=self.settings, probes=self.probes)
+            report = await gate.acheck_run(
+                agent, run, settings=self.settings, probes=self.probes, probe_model=self.probe_model, seconds=seconds
+            )
             if report.action == "revise" and turn > self.rounds:
                 report = report.model_copy(update={"action": "block"})  # "or repeated revise loops have failed"
             action = report.action
@@ -151,7 +157,7 @@ class Guard:
             action, error = self._unchecked, f"{type(problem).__name__}: {problem}"
         try:
             if self._audit is not None:
-                await asyncio.to_thread(self._audit.append, run.run_id, turn, action, error, report)
+                await asyncio.to_thread(self._audit.append, run.run_id, turn, action, error, report, seconds)
         except Exception as problem:
             logged = f"the audit log could not be written: {problem}"
             action = action if self.on_error == "open" else "block"

@@ -184,6 +184,18 @@ def test_the_probe_does_not_see_what_was_claimed(scripted: Any, answer: str, agr
     assert len(set(prompts)) == 3 and all("It is ____." in text and "price: 40" in text for text in prompts)
 
 
+@pytest.mark.parametrize(("said", "action"), [("40", "emit"), ("45", "revise")])
+def test_the_model_that_wrote_the_answer_is_asked_again_too(scripted: Any, said: str, action: str) -> None:
+    checker = scripted(choose=lambda messages: 0.02 if "\nA: no" in messages[-1]["content"] else 0.98, free="40")
+    own, seconds = scripted(free=said), dict[str, float]()
+    with HaluAgent(checker, sandbox="none", search="none") as agent:
+        run = a_run([a_call()], answer="The price is 40.", task="high_stakes")
+        report = check_run(agent, run, probe_model=own, seconds=seconds)
+    assert [one.probe_answers for one in report.consistency_probes] == [("40",) * 3, (said,) * 3]
+    assert report.action == action and set(seconds) == {"calls", "claims", "probes"}
+    assert len(own.seen) == 3 and all("price: 40" in messages[-1]["content"] for messages in own.seen)
+
+
 def test_no_probe_where_nothing_is_to_be_asked(scripted: Any) -> None:
     model = scripted()
     with HaluAgent(model, sandbox="none", search="none") as agent:

@@ -4,7 +4,8 @@ Agent Hallucination Detection Spec, "Self-consistency probing". The critical par
 fills the gap from the tool results without having seen what was there: "The total is ____." A claim that only says that
 something was done is asked as a question. An answer agrees if it gives the same number, day or words. A claim diverges
 if most answers put something else of the same kind there. Answers that find nothing in the results, or name no number
-where one is asked for, do not count, because small models often give them.
+where one is asked for, do not count, because small models often give them. The spec has the model asked that wrote the
+answer: it is, where it is given, beside the one that checks.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from haluagent.judging.agreement import agreement, answers_nothing
 from haluagent.judging.judge import WINDOW_TOKENS
 from haluagent.judging.passages import best_windows
 from haluagent.prompts import conversation
+from haluagent.protocols import Model
 from haluagent.text.clocks import find_clocks
 from haluagent.text.dates import find_days
 from haluagent.text.normalize import letters
@@ -45,11 +47,16 @@ def needs_probe(claim: ReportClaim, settings: GateSettings) -> bool:
 
 
 async def probe(
-    agent: HaluAgent, run: AgentRun, claims: Sequence[ReportClaim], settings: GateSettings | None = None
+    agent: HaluAgent,
+    run: AgentRun,
+    claims: Sequence[ReportClaim],
+    settings: GateSettings | None = None,
+    own: Model | None = None,
 ) -> list[ConsistencyProbe]:
     """Probe the critical parts of the claims that need it, at most three per claim, in order.
 
-    Raise `ModelError` if the endpoint fails or a limit of the agent is reached.
+    The agent's model is asked, and `own`, the model that wrote the answer, if it is given: then each part has two
+    probes. Raise `ModelError` if the endpoint fails or a limit of the agent is reached.
     """
     settings = settings or GateSettings.for_task(run.task)
     asked = [(claim, part) for claim in claims if needs_probe(claim, settings) for part in _parts(claim.text)]
@@ -58,15 +65,17 @@ async def probe(
         return []
     await agent.aprepare()
     gate = asyncio.Semaphore(agent.concurrency)
+    models = [agent.model] if own is None else [agent.model, own]
 
-    async def one(claim: ReportClaim, part: Specific | None) -> ConsistencyProbe:
+    async def one(claim: ReportClaim, part: Specific | None, model: Model) -> ConsistencyProbe:
         async with gate:
             try:
-                return await _ask(agent, language_of(run), evidence, claim.text, part, settings)
+                meter = Meter(model, Budget(agent.limits))
+                return await _ask(meter, language_of(run), evidence, claim.text, part, settings)
             except BudgetExceeded as limit:
                 raise ModelError(f"the claims could not be asked anew: {limit}") from limit
 
-    return await together([one(*item) for item in asked])
+    return await together([one(*item, model) for item in asked for model in models])
 
 
 def diverges(probe: ConsistencyProbe) -> bool:
@@ -102,14 +111,14 @@ def _parts(claim: str) -> list[Specific | None]:
 
 
 async def _ask(
-    agent: HaluAgent, language: Language, text: str, claim: str, part: Specific | None, settings: GateSettings
+    model: Model, language: Language, text: str, claim: str, part: Specific | None, settings: GateSettings
 ) -> ConsistencyProbe:
-    count = agent.model.count_tokens
+    count = model.count_tokens
     gapped = claim if part is None else claim[: part.span[0]] + GAP + claim[part.span[1] :]
-    most = max(1, (agent.model.context - 800) // (2 * WINDOW_TOKENS))
+    most = max(1, (model.context - 800) // (2 * WINDOW_TOKENS))
     windows, _ = await asyncio.to_thread(best_windows, text, gapped, most, WINDOW_TOKENS, count)
     evidence = "\n".join(text[slice(*window)] for window in windows)
-    model, answers = Meter(agent.model, Budget(agent.limits)), []
+    answers = []
     for turn in range(settings.probes):
         messages = conversation(
             "probe",

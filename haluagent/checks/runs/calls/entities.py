@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from haluagent.checks.runs.calls.names import is_name
 from haluagent.checks.runs.calls.roles import role_of
 from haluagent.text.clocks import find_clocks
 from haluagent.text.dates import date_places
@@ -13,7 +14,7 @@ from haluagent.text.numbers import Number, find_numbers
 from haluagent.text.places import covered
 from haluagent.types import Span
 
-Kind = Literal["url", "email", "path", "date", "time", "handle", "phone", "id", "number"]
+Kind = Literal["url", "email", "path", "date", "time", "handle", "phone", "id", "number", "name"]
 Form = Literal["value", "formula", "text", "code"]
 
 MAX_LEAVES = 2000  # values read of a call
@@ -151,6 +152,9 @@ def entities(leaf: Leaf) -> Iterator[Entity]:
     form = leaf.form or _form(leaf.text)
     if role_of(leaf.name) == "identifier" and (_NAMED_ID.fullmatch(leaf.text) or _TOKEN.fullmatch(leaf.text)):
         yield Entity("id", leaf.text, leaf.path, leaf.name, form)
+        return
+    if is_name(leaf.name, leaf.text):
+        yield Entity("name", leaf.text.strip(), leaf.path, leaf.name, form, alone=True)
         return
     if YEAR_MONTH.fullmatch(leaf.text):
         yield Entity("date", leaf.text, leaf.path, leaf.name, form, alone=True)

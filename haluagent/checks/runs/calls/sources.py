@@ -15,6 +15,7 @@ from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers
 from haluagent.checks.runs.calls.entities import EMAIL, YEAR_MONTH, Entity, without_gaps
 from haluagent.checks.runs.calls.given_dates import GivenDates
 from haluagent.checks.runs.calls.given_numbers import GivenNumbers, Judgement
+from haluagent.checks.runs.calls.names import is_given
 from haluagent.checks.runs.calls.roles import role_of, unit_after, unit_of
 from haluagent.text.clocks import Clock, find_clocks
 from haluagent.text.dates import calendar_day, possible_dates
@@ -123,6 +124,8 @@ class Sources:
         """
         if entity.kind == "number":
             return self._judge_number(entity, description)
+        if entity.kind == "name":
+            return "given" if is_given(_address(entity.text), self._has) else "unclear"
         if entity.kind == "time":
             return "given" if _BOUND.fullmatch(entity.text) or self._has_time(entity.text) else "unclear"
         if self._have(entity):
