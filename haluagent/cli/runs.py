@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from haluagent.checks.runs import RunSource
-from haluagent.cli import options
+from haluagent.cli import options, runs_conform
 from haluagent.cli.options import AgentOptions, chosen_adapter
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from haluagent.report.lines import Line
 
 FAILED = 3
+PROBE_KEY = "HALUAGENT_PROBE_KEY"
 REJECTED = ("invalid", "fabricated", "never_called")
 
 app = typer.Typer(help="Check whole runs of agents: their tool calls and their answers.", no_args_is_help=True)
@@ -24,9 +25,7 @@ app = typer.Typer(help="Check whole runs of agents: their tool calls and their a
 TaskOption = Literal["factual", "high_stakes", "creative"]
 
 
-@app.callback()
-def _runs() -> None:
-    """Check whole runs of agents: their tool calls and their answers."""
+app.command()(runs_conform.conform)
 
 
 @app.command()
@@ -53,9 +52,25 @@ def check(
     calls_only: Annotated[
         bool, typer.Option("--calls-only", help="Check only the tool calls. Needs no model.")
     ] = False,
+    overall: Annotated[
+        Literal["minimum", "mean"] | None,
+        typer.Option(
+            help="The overall score: the lowest of the claims, or their mean, in which critical ones count twice."
+        ),
+    ] = None,
     no_probes: Annotated[
         bool, typer.Option("--no-probes", help="Ask no question again about critical claims.")
     ] = False,
+    probes: Annotated[
+        int | None, typer.Option(min=1, max=20, help="How often a question about a critical claim is asked.")
+    ] = None,
+    probe_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The endpoint of the agent's own model, to ask it again, too.")
+    ] = None,
+    probe_model: Annotated[str | None, typer.Option(help="The model to ask there.")] = None,
+    probe_key: Annotated[
+        str | None, typer.Option(envvar=PROBE_KEY, help="Its key; the variable keeps it out of the process list.")
+    ] = None,
     audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
     lang: options.Lang = "auto",
@@ -81,12 +96,20 @@ def check(
     from haluagent.errors import ConfigError
 
     run = _read(file, source, task, lang)
-    settings = _settings(run, emit=emit, revise=revise, block=block, base_rate=base_rate)
+    if no_probes and (probes or probe_url):
+        raise ConfigError("--no-probes asks nothing again: leave it out, or --probes and --probe-url")
+    if probe_url is None and probe_model is not None:
+        raise ConfigError("--probe-model is the model at --probe-url: give that, too")
+    settings = _settings(
+        run, emit=emit, revise=revise, block=block, base_rate=base_rate, overall=overall, probes=probes
+    )
     if calls_only:
         if audit is not None:
             raise ConfigError("--calls-only makes no report: leave --audit out")
         raise typer.Exit(_calls_only(run, as_json))
-    raise typer.Exit(_whole(run, settings, wanted, probes=not no_probes, audit=audit, as_json=as_json))
+    # Without a key of its own this endpoint gets none, rather than the one of the model that checks.
+    own = AgentOptions(model=probe_model, base_url=probe_url, api_key=probe_key or "none") if probe_url else None
+    raise typer.Exit(_whole(run, settings, wanted, own, probes=not no_probes, audit=audit, as_json=as_json))
 
 
 def _read(file: str, source: RunSource, task: TaskOption | None, lang: options.LanguageChoice) -> "AgentRun":
@@ -99,7 +122,7 @@ def _read(file: str, source: RunSource, task: TaskOption | None, lang: options.L
     return run.model_copy(update=changed)
 
 
-def _settings(run: "AgentRun", **wanted: float | None) -> "GateSettings":
+def _settings(run: "AgentRun", **wanted: float | str | None) -> "GateSettings":
     """Return the settings of the task with the changes from the command line. Raises ConfigError if they are
     inconsistent."""
     from haluagent.checks.runs.settings import GateSettings
@@ -110,44 +133,40 @@ def _settings(run: "AgentRun", **wanted: float | None) -> "GateSettings":
 
 def _calls_only(run: "AgentRun", as_json: bool) -> int:
     from haluagent.checks.runs.calls.check import validate_calls
+    from haluagent.cli.terminal import show_or_dump
 
     found = validate_calls(run)
-    _show([item.model_dump(mode="json") for item in found] if as_json else call_lines(found))
+    show_or_dump([item.model_dump(mode="json") for item in found] if as_json else call_lines(found))
     return int(any(item.status in REJECTED for item in found))
 
 
 def _whole(
-    run: "AgentRun", settings: "GateSettings", wanted: AgentOptions, *, probes: bool, audit: Path | None, as_json: bool
+    run: "AgentRun",
+    settings: "GateSettings",
+    wanted: AgentOptions,
+    own: AgentOptions | None,
+    *,
+    probes: bool,
+    audit: Path | None,
+    as_json: bool,
 ) -> int:
     from haluagent.checks.runs import gate
     from haluagent.checks.runs.audit import AuditLog
+    from haluagent.cli.terminal import show_or_dump
 
     log = None if audit is None else AuditLog(audit)
+    model, seconds = None if own is None else options.make_model(own), dict[str, float]()
     with closing(options.make_agent(wanted)) as agent:
         try:
-            report = gate.check_run(agent, run, settings=settings, probes=probes)
+            report = gate.check_run(agent, run, settings=settings, probes=probes, probe_model=model, seconds=seconds)
         except Exception as error:
             if log is not None:
-                log.append(run.run_id, 1, "block", f"{type(error).__name__}: {error}", None)
+                log.append(run.run_id, 1, "block", f"{type(error).__name__}: {error}", None, seconds)
             raise
         if log is not None:
-            log.append(run.run_id, 1, report.action, None, report)
-        _show(report.model_dump(mode="json") if as_json else report_lines(report))
+            log.append(run.run_id, 1, report.action, None, report, seconds)
+        show_or_dump(report.model_dump(mode="json") if as_json else report_lines(report))
     return 0 if report.action == "emit" else 1
-
-
-def _show(what: "object | Iterator[Line]") -> None:
-    import json
-    import sys
-
-    from haluagent.cli.terminal import Screen, closed_pipe_ignored
-
-    with closed_pipe_ignored():
-        if isinstance(what, Iterator):
-            Screen(sys.stdout).show(what)
-        else:  # JSON is UTF-8, whatever the terminal's encoding
-            sys.stdout.buffer.write(json.dumps(what, ensure_ascii=False).encode() + b"\n")
-            sys.stdout.buffer.flush()
 
 
 def report_lines(report: "HallucinationReport") -> "Iterator[Line]":

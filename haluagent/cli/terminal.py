@@ -1,5 +1,6 @@
 """Print lines: coloured and wrapped on a terminal, plain everywhere else."""
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -79,3 +80,13 @@ def closed_pipe_ignored() -> Iterator[None]:
     except BrokenPipeError:
         # Python flushes standard output again at exit, which would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show_or_dump(what: object | Iterator[Line]) -> None:
+    """Show lines on standard output, or print data as one line of JSON, in UTF-8 whatever the terminal's encoding."""
+    with closed_pipe_ignored():
+        if isinstance(what, Iterator):
+            Screen(sys.stdout).show(what)
+        else:
+            sys.stdout.buffer.write(json.dumps(what, ensure_ascii=False).encode() + b"\n")
+            sys.stdout.buffer.flush()

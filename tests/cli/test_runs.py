@@ -87,7 +87,7 @@ def test_what_is_set_is_set_and_the_rest_is_as_the_task_has_it(
 ) -> None:
     found: list[GateSettings] = []
 
-    def check(agent: HaluAgent, run: AgentRun, *, settings: GateSettings, probes: bool) -> HallucinationReport:
+    def check(agent: HaluAgent, run: AgentRun, *, settings: GateSettings, **how: Any) -> HallucinationReport:
         found.append(settings)
         return HallucinationReport(run_id="r", claims=(), tool_call_validations=(), overall_score=1.0, action="emit")
 
@@ -95,7 +95,11 @@ def test_what_is_set_is_set_and_the_rest_is_as_the_task_has_it(
     monkeypatch.setattr(options, "make_agent", lambda wanted: HaluAgent(scripted(()), sandbox="none", search="none"))
     file = write(tmp_path / "run.json", {})
     assert cli.run(["runs", "check", file, "--task", "high_stakes", "--emit", "0.95", "--base-rate", "0.7"]) == 0
-    assert found == [GateSettings.for_task("high_stakes").model_copy(update={"emit": 0.95, "base_rate": 0.7})]
+    assert cli.run(["runs", "check", file, "--overall", "mean", "--probes", "5"]) == 0
+    assert found == [
+        GateSettings.for_task("high_stakes").model_copy(update={"emit": 0.95, "base_rate": 0.7}),
+        GateSettings(overall="mean", probes=5),
+    ]
 
 
 def test_misuse(tmp_path: Path) -> None:
@@ -103,3 +107,37 @@ def test_misuse(tmp_path: Path) -> None:
     assert cli.run(["runs", "check", file, "--base-rate", "1"]) == 2
     assert cli.run(["runs", "check", file, "--emit", "0.1"]) == 2
     assert cli.run(["runs", "check", str(tmp_path / "none.json")]) == 2
+    assert cli.run(["runs", "check", file, "--no-probes", "--probes", "2"]) == 2
+    assert cli.run(["runs", "check", file, "--probe-model", "m"]) == 2
+    assert cli.run(["runs", "check", file, "--probes", "0"]) == 2
+
+
+def test_the_agents_own_model_is_asked_with_its_own_key(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scripted: Any
+) -> None:
+    own, asked = scripted(), list[options.AgentOptions]()
+
+    def check(
+        agent: HaluAgent, run: AgentRun, *, seconds: dict[str, float], probe_model: Any, **how: Any
+    ) -> HallucinationReport:
+        assert probe_model is own
+        seconds["calls"] = 0.25
+        return HallucinationReport(run_id="r", claims=(), tool_call_validations=(), overall_score=1.0, action="emit")
+
+    def make_model(wanted: options.AgentOptions) -> Any:
+        asked.append(wanted)
+        return own
+
+    monkeypatch.setenv("HALUAGENT_API_KEY", "of the checker")
+    monkeypatch.setattr(gate, "check_run", check)
+    monkeypatch.setattr(options, "make_agent", lambda wanted: HaluAgent(scripted(()), sandbox="none", search="none"))
+    monkeypatch.setattr(options, "make_model", make_model)
+    given = ["runs", "check", write(tmp_path / "run.json", {}), "--audit", str(tmp_path / "log")]
+    given += ["--probe-url", "http://127.0.0.1:9/v1", "--probe-model", "m"]
+    assert cli.run(given) == 0
+    monkeypatch.setenv("HALUAGENT_PROBE_KEY", "its own")
+    assert cli.run(given) == 0
+    assert [(one.base_url, one.model, one.api_key) for one in asked] == [
+        ("http://127.0.0.1:9/v1", "m", key) for key in ("none", "its own")
+    ]
+    assert json.loads((tmp_path / "log").read_text().splitlines()[0])["seconds"] == {"calls": 0.25}

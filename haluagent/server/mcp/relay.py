@@ -147,12 +147,12 @@ class Relay:
             for answer in (params.get("inputResponses") or {}).values():
                 self._session.hear(json.dumps(answer, ensure_ascii=False))
             self._list_tools(meta)
-            if name not in self._names:  # it may be new: not every client lets the server say so
-                self._listed = False
-                self._list_tools(meta)
             if self._context_tool and name == CONTEXT_TOOL and name not in self._names:
                 self._take_context(number, given)
                 return False
+            if name not in self._names:  # it may be new: not every client lets the server say so
+                self._listed = False
+                self._list_tools(meta)
             checked = self._session.check(name, given)
         except Exception as error:  # whatever the error, the call is unchecked
             logger.error("%s could not be checked: %s: %s", clean(name)[:80], type(error).__name__, error)
@@ -187,7 +187,8 @@ class Relay:
         """Ask the server for its tools, before the first call and once it says that they changed."""
         if self._listed:
             return
-        self._listed, tools, cursor = True, [], None
+        tools: list[Any] = []
+        self._listed, cursor = True, None
         try:
             while True:
                 number = f"{self._own}{len(tools)}-{secrets.token_hex(4)}"

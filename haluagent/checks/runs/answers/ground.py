@@ -25,13 +25,15 @@ from haluagent.checks.claims.records import CheckedClaim, Claim
 from haluagent.checks.runs.answers.critical import is_critical, specifics
 from haluagent.checks.runs.answers.derived import Derived
 from haluagent.checks.runs.answers.evidence import EvidenceText, Field, calls_of, evidence_of
-from haluagent.checks.runs.records import AgentRun, ReportClaim
+from haluagent.checks.runs.records import AgentRun, EvidenceSpan, ReportClaim
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.text.language import han_ratio
 from haluagent.text.normalize import unspaced
+from haluagent.text.numbers import find_numbers, matches
 from haluagent.types import Language, Usage
 
 INVENTED = 0.1  # the highest score of a claim that cites something nowhere in the run
+VALUES = 2000  # of the results, that a claim's numbers are looked for in
 CHINESE = 0.15  # the least share of Han characters in an answer in Chinese
 
 _OF_USER = re.compile(
@@ -109,6 +111,17 @@ def _is_known(citation: str, known: str) -> bool:
     )
 
 
+def _values(evidence: EvidenceText, claim: str) -> list[EvidenceSpan]:
+    """Return where the numbers of a claim stand in the results, those that stand in one place only: citations go by
+    shared words, and a number alone may be all that a claim has from a result."""
+    fields = [(value.value, field) for field in evidence.fields[:VALUES] for value in find_numbers(field.text)[:1]]
+    found: list[EvidenceSpan] = []
+    for number in find_numbers(claim):
+        same = [field for value, field in fields if matches(value, number)]
+        found += evidence.spans(same[0].span) if len(same) == 1 else ()
+    return found
+
+
 async def _judged(
     agent: HaluAgent,
     run: AgentRun,
@@ -140,6 +153,8 @@ def _scored(one: CheckedClaim, evidence: EvidenceText | None, invented: bool, se
     if one.label == "Entailment" and invented:
         score = min(score, INVENTED)
     spans = [span for place in one.citations for span in (evidence.spans(place.span) if evidence else ())]
+    if one.label == "Entailment" and evidence and not spans:
+        spans = _values(evidence, text)
     status = "contradicted" if one.label == "Contradiction" else settings.status(score)
     return ReportClaim(
         text=text,
