@@ -16,7 +16,7 @@ from haluagent.types import Record
 DIGITS = 3  # of a threshold
 
 
-class Thresholds(Record):
+class ChosenThresholds(Record):
     """Scores in [0, 1]: an answer goes out from `emit` on, and is blocked if a critical claim is below `block`."""
 
     emit: float
@@ -48,7 +48,7 @@ def halves(rows: Sequence[RunRow], seed: int = 0) -> tuple[list[RunRow], list[Ru
     return parts
 
 
-def choose(rows: Sequence[RunRow], false_alarms: float, false_blocks: float) -> Thresholds:
+def choose(rows: Sequence[RunRow], false_alarms: float, false_blocks: float) -> ChosenThresholds:
     """Return the strictest thresholds with which at most these shares of the right runs are held back, and blocked.
 
     What calls and probes alone hold back counts too, and no threshold changes it.
@@ -64,7 +64,7 @@ def choose(rows: Sequence[RunRow], false_alarms: float, false_blocks: float) -> 
         [row.critical for row in rows],
         int(false_blocks * len(right)) - sum(row.stands == "block" for row in right),
     )
-    return Thresholds(emit=emit, block=min(block, emit))
+    return ChosenThresholds(emit=emit, block=min(block, emit))
 
 
 def _strictest(right: Sequence[float], every: Sequence[float], most: int) -> float:

@@ -31,11 +31,11 @@ def mcp_proxy(
     """
     from haluagent.checks.runs.audit import AuditLog
     from haluagent.checks.runs.guard import Guard
-    from haluagent.server.mcp.relay import Relay
-    from haluagent.server.mcp.session import Session
+    from haluagent.server.mcp.relay import McpRelay
+    from haluagent.server.mcp.session import McpSession
     from haluagent.server.stderr import log_to_stderr
 
     log_to_stderr()
     log = None if audit is None else AuditLog(audit)
-    session = Session(Guard(None, on_error=on_error, retries=retries), allowed=allow or (), audit=log)
-    raise typer.Exit(Relay(command, session, on_error=on_error, context_tool=context_tool).run())
+    session = McpSession(Guard(None, on_error=on_error, retries=retries), allowed=allow or (), audit=log)
+    raise typer.Exit(McpRelay(command, session, on_error=on_error, context_tool=context_tool).run())

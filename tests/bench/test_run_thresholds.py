@@ -10,7 +10,7 @@ import pytest
 from haluagent import HaluAgent
 from haluagent.bench.agent_runs import RunRow, measure
 from haluagent.bench.labelled_runs import LabelledRun, load
-from haluagent.bench.run_thresholds import Thresholds, choose, halves, table
+from haluagent.bench.run_thresholds import ChosenThresholds, choose, halves, table
 from haluagent.checks.runs.calls.check import validate_calls
 from haluagent.checks.runs.gate import REJECTED
 from haluagent.cli import main as cli
@@ -46,7 +46,7 @@ def test_the_halves_have_the_same_make_up_and_keep_groups_together() -> None:
 def test_the_thresholds_are_the_strictest_that_keep_to_the_limits() -> None:
     right = [row(f"r{n}", False, 0.5 + n / 20) for n in range(10)]  # 0.50 … 0.95
     wrong = [row(f"w{score}", True, score) for score in (0.1, 0.44, 0.52, 0.9)]
-    assert choose([*right, *wrong], 0.1, 0.0) == Thresholds(emit=0.535, block=0.47)
+    assert choose([*right, *wrong], 0.1, 0.0) == ChosenThresholds(emit=0.535, block=0.47)
     # a right run that its calls hold back uses up the limit, and no threshold can make up for two of them
     held = [right[9].model_copy(update={"stands": "revise"}), *right[:9]]
     assert choose([*held, *wrong], 0.1, 0.0).emit == 0.47
@@ -54,7 +54,7 @@ def test_the_thresholds_are_the_strictest_that_keep_to_the_limits() -> None:
 
 
 def test_calls_and_probes_count_whatever_the_thresholds_are() -> None:
-    gate = Thresholds(emit=0.6, block=0.3)
+    gate = ChosenThresholds(emit=0.6, block=0.3)
     cases = [(0.6, "emit", "emit"), (0.59, "emit", "revise"), (0.29, "emit", "block"), (0.9, "revise", "revise")]
     assert [gate.action(row("x", True, score, stands=stands)) for score, stands, _ in cases] == [
         want for *_, want in cases

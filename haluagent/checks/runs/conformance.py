@@ -16,7 +16,7 @@ from haluagent.checks.runs.calls.check import validate_calls
 from haluagent.checks.runs.calls.schema_check import schema_errors
 from haluagent.checks.runs.gate import open_rejections
 from haluagent.checks.runs.records import AgentRun, ToolUse
-from haluagent.checks.runs.report_reading import Reading, read_report
+from haluagent.checks.runs.report_reading import ReadReport, read_report
 from haluagent.checks.runs.settings import GateSettings
 from haluagent.text.normalize import unspaced
 from haluagent.text.segment import split
@@ -46,7 +46,7 @@ class Given:
     """A run with a report on it, and the thresholds that it was gated by."""
 
     run: AgentRun
-    report: Reading
+    report: ReadReport
     settings: GateSettings
 
     @property

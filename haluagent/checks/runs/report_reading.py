@@ -23,7 +23,7 @@ Span = tuple[str | None, tuple[int, int] | None, str]  # the call, the place in 
 
 
 @dataclass
-class Reading:
+class ReadReport:
     """A report as far as it can be read. `evidence` has the spans of each claim, `numbers` every score with its name, and
     `problems` a line for each field that is missing or of a wrong type."""
 
@@ -38,11 +38,11 @@ class Reading:
     problems: list[str] = field(default_factory=list)
 
 
-def read_report(data: Any) -> Reading:
+def read_report(data: Any) -> ReadReport:
     """Return what can be read of a report. Raise `ConfigError` if it is no object."""
     if not isinstance(data, dict):
         raise ConfigError("the report is no JSON object")
-    found = Reading()
+    found = ReadReport()
     found.problems += _wrong(data, FIELDS, "")
     found.run_id = data.get("run_id") if isinstance(data.get("run_id"), str) else None
     found.action = data.get("action")
@@ -73,7 +73,7 @@ def read_report(data: Any) -> Reading:
 
 
 def _objects(
-    found: Reading, data: dict[str, Any], name: str, fields: dict[str, type]
+    found: ReadReport, data: dict[str, Any], name: str, fields: dict[str, type]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the members of a list that have their fields, and note the problems of the others."""
     members = data.get(name)
@@ -100,13 +100,13 @@ def _is(value: Any, kind: type) -> bool:
     return isinstance(value, kind)
 
 
-def _bounded(found: Reading, name: str, value: float) -> float:
+def _bounded(found: ReadReport, name: str, value: float) -> float:
     """Return a score, in [0, 1] for the other clauses; as it is it is one of the `numbers`."""
     found.numbers.append((name, value))
     return min(1.0, max(0.0, value))
 
 
-def _span(found: Reading, place: str, span: Any) -> Span:
+def _span(found: ReadReport, place: str, span: Any) -> Span:
     """Return a span of evidence: a text, or an object with a text, and perhaps the call's id and the place."""
     if isinstance(span, str):
         return None, None, span

@@ -22,7 +22,7 @@ from typing import Any
 from haluagent.checks.runs.guard import CheckedCall, OnError
 from haluagent.errors import ConfigError
 from haluagent.report.lines import clean
-from haluagent.server.mcp.session import Session, result_texts
+from haluagent.server.mcp.session import McpSession, result_texts
 
 CONTEXT = "haluagent/context"  # the key in `_meta` of a call: a text or a list of texts, what the user said
 FINDINGS = "haluagent/validation"  # the key in `_meta` of the result of a stopped call
@@ -50,11 +50,11 @@ DESCRIPTION = {
 }
 
 
-class Relay:
+class McpRelay:
     """The proxy of one session. `command` is the server; with `context_tool` the client is offered `set_context`, too."""
 
     def __init__(
-        self, command: Sequence[str], session: Session, *, on_error: OnError, context_tool: bool = False
+        self, command: Sequence[str], session: McpSession, *, on_error: OnError, context_tool: bool = False
     ) -> None:
         self._session = session
         self._on_error = on_error

@@ -25,7 +25,7 @@ from haluagent.checks.runs.records import (
 )
 
 
-class Session:
+class McpSession:
     """One client's session with a server. Threads may share it.
 
     `guard` decides about the calls, `allowed` are values that any argument may have, and each decision is a line of

@@ -23,6 +23,7 @@ def status(said: str, **arguments: Any) -> str:
     ("Write to hannah.frost@corp.example", {"user": "hannah.frost"}),
     ("Weather in new york?", {"city": "New York"}),
     ("查一下上海的天气", {"city": "上海市"}),
+    ("找上海3000元以下的公寓", {"city": "上海"}),
     ("挂周敏医生的号", {"doctor": "周敏"}),
     ("Flights from Lisbon", {"origin": "LIS"}),
     ("Who is free?", {"assignee": ""}),

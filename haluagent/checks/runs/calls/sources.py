@@ -125,7 +125,7 @@ class Sources:
         if entity.kind == "number":
             return self._judge_number(entity, description)
         if entity.kind == "name":
-            return "given" if is_given(_address(entity.text), self._has) else "unclear"
+            return "given" if is_given(_address(entity.text), self._has_word) else "unclear"
         if entity.kind == "time":
             return "given" if _BOUND.fullmatch(entity.text) or self._has_time(entity.text) else "unclear"
         if self._have(entity):
@@ -190,6 +190,10 @@ class Sources:
             start.match(piece.text, at) and end.match(piece.text, at + len(key))
             for piece in self._pieces for at in _occurrences(key, piece.text)
         )  # fmt: skip
+
+    def _has_word(self, word: str) -> bool:
+        """Return whether a piece contains a word by itself; around Chinese ones there are no spaces."""
+        return self._has(word) if word.isascii() else self._has(word, _ANY_END, _ANY_END)
 
     def _has_id(self, key: str) -> bool:
         runs = re.findall(r"[a-z]+|\d+|[^\Wa-z\d_]+", key)
