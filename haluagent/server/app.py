@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from haluagent.agent import HaluAgent
-from haluagent.server import jobs, openapi, page, tracing
+from haluagent.server import jobs, openapi, page, tracing, uploads
 from haluagent.server.log import RequestLog
 from haluagent.server.metrics import Metrics
 from haluagent.server.openapi import ServerStatus, ToolEntry, ToolList, errors
@@ -64,6 +64,7 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
     )
     app.state.scheduler, app.state.watchers = scheduler, watchers
     app.include_router(jobs.router)
+    app.include_router(uploads.router)
 
     _add_reports(app, scheduler, next((watcher for watcher in watchers if isinstance(watcher, Metrics)), None))
     page.add_to(app)

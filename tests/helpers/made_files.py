@@ -1,4 +1,4 @@
-"""Word files and web pages made for a test."""
+"""Word and PDF files and web pages made for a test."""
 
 import io
 import threading
@@ -32,6 +32,26 @@ def docx(body: str, strict: bool = False, main: str = "word/document.xml", **par
                 text = text.replace(old, new)
             archive.writestr(name, text)
     return file.getvalue()
+
+
+def pdf(stream: bytes) -> bytes:
+    """A PDF file of one page with this content."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+    ]
+    document = b"%PDF-1.4\n"
+    places = []
+    for number, item in enumerate(objects, 1):
+        places.append(len(document))
+        document += b"%d 0 obj\n%s\nendobj\n" % (number, item)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size = len(objects) + 1
+    trailer = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (size, len(document))
+    return document + b"xref\n0 %d\n0000000000 65535 f \n%s%s" % (size, table, trailer)
 
 
 @contextmanager

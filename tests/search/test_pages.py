@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_files import pdf
 
 from haluagent.protocols import SearchResult
 from haluagent.search.pages import extract, reading
@@ -95,29 +96,9 @@ def test_encodings(kind: str, body: bytes, site: Site) -> None:
 def test_pdf(site: Site, tmp_path: Path) -> None:
     url, served = site
     stream = b"BT /F1 12 Tf 72 720 Td (Canberra is the capital of Australia.) Tj ET"
-    served["/"] = ("application/pdf", make_pdf(stream))
+    served["/"] = ("application/pdf", pdf(stream))
     text = read([f"{url}/"])[0].text
     assert text == "Canberra is the capital of Australia."
-
-
-def make_pdf(stream: bytes) -> bytes:
-    """A document of one page."""
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> >> >>",
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
-    ]
-    document = b"%PDF-1.4\n"
-    places = []
-    for number, item in enumerate(objects, 1):
-        places.append(len(document))
-        document += b"%d 0 obj\n%s\nendobj\n" % (number, item)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    size = len(objects) + 1
-    trailer = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (size, len(document))
-    return document + b"xref\n0 %d\n0000000000 65535 f \n%s%s" % (size, table, trailer)
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,32 @@ export class Failure extends Error {
   }
 }
 
-/** Calls `onEvent` with each event of a detection. Returns after the last; throws a Failure, or AbortError when stopped. */
-export async function detect(body, { token, signal, onEvent }) {
+/** Calls `onEvent` with each event of the work on a body, and returns the last; throws a Failure, or AbortError when stopped. */
+export async function work(path, body, { token, signal, onEvent = () => {} }) {
   const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
-  if (token) headers.Authorization = `Bearer ${token}`;
-  const options = { method: "POST", headers, body: JSON.stringify(body), signal, credentials: "omit", cache: "no-store" };
-  const answer = await reach(fetch("/v1/detect", options));
+  const answer = await post(path, JSON.stringify(body), headers, token, signal);
   const type = answer.headers.get("Content-Type") ?? "";
   if (!answer.ok || !type.startsWith("text/event-stream")) throw await failure(answer);
-  let answered = false;
+  let last = null;
   for await (const event of events(answer.body.getReader())) {
     if (event.kind === "error") throw new Failure(event.error.type, event.error.message);
     onEvent(event);
-    answered ||= event.kind === "answer";
+    last = event;
   }
-  if (!answered) throw new Failure("broken");
+  if (last?.kind !== "answer") throw new Failure("broken");
+  return last;
+}
+
+/** What the server reads in a file or a text; throws as `work` does. */
+export async function read(path, data, { token, signal }) {
+  const answer = await post(path, data, { "Content-Type": "application/octet-stream" }, token, signal);
+  if (!answer.ok) throw await failure(answer);
+  return reach(answer.json(), "broken");
+}
+
+function post(path, body, headers, token, signal) {
+  const known = token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
+  return reach(fetch(path, { method: "POST", headers: known, body, signal, credentials: "omit", cache: "no-store" }));
 }
 
 /** The JSON of each event. Comments, which only keep the connection alive, are passed over. */

@@ -1,6 +1,8 @@
 // What is known of one check so far: made of the events as they come, or of a finished report.
 
 export class Check {
+  #sorted = null; // the sentences, until another one comes
+
   /** `texts` are question, response and reference, "" for what is not given. */
   constructor(texts) {
     this.texts = texts;
@@ -31,7 +33,8 @@ export class Check {
 
   /** The sentences in the order of the text, without the whole response. */
   get sentences() {
-    return [...this.units.values()].filter((unit) => unit.sentence.index > 0).sort((a, b) => a.sentence.span[0] - b.sentence.span[0]);
+    this.#sorted ??= [...this.units.values()].filter((unit) => unit.sentence.index > 0).sort((a, b) => a.sentence.span[0] - b.sentence.span[0]);
+    return this.#sorted;
   }
 
   get judged() {
@@ -51,6 +54,7 @@ export class Check {
     if (known) return known;
     const unit = { sentence, state: "waiting", entry: null, doing: null };
     this.units.set(sentence.index, unit);
+    this.#sorted = null;
     return unit;
   }
 
@@ -63,6 +67,7 @@ export class Check {
 
   #judged(entry) {
     const unit = this.#unit(entry.sentence);
+    if (String(unit.sentence.span) !== String(entry.sentence.span)) this.#sorted = null;
     Object.assign(unit, { sentence: entry.sentence, state: entry.label, name: entry.reason_code ?? entry.label, entry, doing: null });
   }
 

@@ -11,6 +11,11 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Makes these the children of an element; null is left out. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+}
+
 /** Makes an element look like a fresh one of the same name, and changes no more of it than has to: focus, selection and clicks stay. */
 export function become(element, fresh) {
   for (const name of element.getAttributeNames()) if (!fresh.hasAttribute(name)) element.removeAttribute(name);

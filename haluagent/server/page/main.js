@@ -1,29 +1,24 @@
 // The page: what the buttons and keys do.
-import { detect, Failure } from "./api.js";
+import { told, work } from "./ask.js";
 import { Check } from "./check.js";
 import { byId } from "./dom.js";
 import * as form from "./form.js";
 import { keep } from "./history.js";
 import { labelled } from "./labels.js";
 import * as recent from "./recent.js";
+import { say, sayAgain } from "./notice.js";
 import { saveClaims, saveHtml, saveJson } from "./report.js";
 import { current, switchLanguage, t, translate } from "./texts.js";
-import { askToken, token } from "./token.js";
 import * as view from "./view.js";
+import * as views from "./views.js";
 
 let check = null;
 let aborting = null;
-let notice = null; // [key, values] of the message that is shown, so that it can be said in the other language
-
-function say(key, values = {}) {
-  notice = key && [key, values];
-  byId("notice").hidden = !notice;
-  byId("notice").textContent = notice ? t(...notice) : "";
-}
 
 function open(newCheck) {
   check = newCheck;
   say(null);
+  views.go("detect");
   page("result");
   view.show(check);
   byId("verdict").focus({ preventScroll: true });
@@ -49,36 +44,21 @@ async function start() {
     if (stop === "error") say("error_model", { message: error });
     if (!keep(check.detection, texts.reference)) say("error_quota");
   } catch (error) {
-    const stopped = error.name === "AbortError";
-    const foreseen = stopped || error instanceof Failure;
-    stopped ? say("error_stopped") : foreseen ? say(...explain(error)) : say("error_page");
     check.end();
-    view.ended(stopped ? "stopped_title" : "failed_title");
-    if (!foreseen) throw error;
+    view.ended(error.name === "AbortError" ? "stopped_title" : "failed_title");
+    told(error);
   }
 }
 
-/** Until the answer. A token is asked for as often as the server wants another one. */
-async function run(signal) {
+/** Until the answer. */
+function run(signal) {
   const { question, response, reference } = check.texts;
   const body = { question, response, ...(reference.trim() && { reference }) };
   const onEvent = (event) => {
     check.apply(event);
     view.changed();
   };
-  for (;;) {
-    try {
-      return await detect(body, { token: token(), signal, onEvent });
-    } catch (error) {
-      if (error.type !== "unauthorized") throw error;
-      if (!(await askToken(token() !== null))) throw new Failure("no_token");
-    }
-  }
-}
-
-function explain({ type, message, after }) {
-  const known = ["busy", "network", "broken", "model", "invalid", "too_large", "deadline", "stopping", "not_ready", "no_token", "internal"];
-  return [`error_${known.includes(type) ? type : "other"}`, { message, after: after ?? 5 }];
+  return work("/v1/detect", body, { signal, onEvent });
 }
 
 function words() {
@@ -86,8 +66,9 @@ function words() {
   byId("language").textContent = t("other");
   byId("language").setAttribute("aria-label", t("other_label"));
   byId("language").lang = current() === "zh" ? "en" : "zh-CN";
-  say(...(notice ?? [null]));
+  sayAgain();
   view.redraw();
+  views.redraw();
 }
 
 byId("form").addEventListener("submit", (event) => {
@@ -119,7 +100,7 @@ for (const button of document.querySelectorAll("[data-close]")) {
   button.addEventListener("click", () => button.closest("dialog").close());
 }
 document.addEventListener("keydown", (event) => {
-  if (document.querySelector("dialog[open]")) return;
+  if (document.querySelector("dialog[open]") || byId("view-detect").hidden) return;
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !byId("ask").hidden) {
     event.preventDefault();
     return byId("form").requestSubmit();
@@ -133,6 +114,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+views.prepare();
 form.prepare((key, values) => say(key, values));
 view.prepare(() => say("error_quota"));
 recent.prepare(({ detection, reference }) => open(Check.of(detection, reference)), view.redraw);

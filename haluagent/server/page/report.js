@@ -1,6 +1,7 @@
 // What can be saved: the report as JSON, and as a page that needs nothing but itself.
 import { card, overview, tag } from "./card.js";
 import { make } from "./dom.js";
+import { save } from "./parts.js";
 import { marksIn, pieces, places } from "./spans.js";
 import { current, t } from "./texts.js";
 
@@ -73,10 +74,4 @@ function response(check) {
 function reference(check) {
   const text = check.texts.reference;
   return pieces(text, 0, text.length, check.detection.sentences.flatMap((entry) => marksIn("reference", text, entry)));
-}
-
-function save(name, type, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  make("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

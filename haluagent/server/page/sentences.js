@@ -6,6 +6,10 @@ import { current } from "./texts.js";
 
 let known = new Map(); // by sentence, and by the gap before it: {node, key}; the key is all that the node shows
 
+// What is off the screen needs no layout where it is a block of its own: a group ends with a line, or when it gets long.
+const GROUP = 20;
+const LONGEST_GROUP = 60;
+
 /** Another response is shown. */
 export function clear() {
   known = new Map();
@@ -18,13 +22,20 @@ export function draw(check, { selected, only, marks }) {
   const text = check.texts.response;
   const place = places(text);
   const next = new Map();
+  const groups = [[]];
+  let grouped = 0; // sentences in the last group
   const matches = (unit) => only === null || unit.state === only;
   const stop = tabStop(check.sentences.filter(matches), box, selected);
+  const language = current();
   let at = 0;
   const gap = (name, end) => {
     if (at === end) return;
     const [from, inside] = [at, within(marks, at, end)];
-    keep(next, `gap ${name}`, [at, end, inside], () => make("span", {}, pieces(text, from, end, inside)));
+    groups.at(-1).push(keep(next, `gap ${name}`, `${at} ${end} ${inside.join()}`, () => make("span", {}, pieces(text, from, end, inside))));
+    if (grouped >= LONGEST_GROUP || (grouped >= GROUP && text.slice(at, end).includes("\n"))) {
+      groups.push([]);
+      grouped = 0;
+    }
   };
   for (const unit of check.sentences) {
     const [start, end] = unit.sentence.span.map(place);
@@ -33,12 +44,16 @@ export function draw(check, { selected, only, marks }) {
     const inside = within(marks, start, end);
     const look = { index, state: unit.state, name: unit.name, away: !matches(unit), stop: unit === stop, open: index === selected };
     gap(index, start);
-    keep(next, index, [start, end, inside, look, current()], () => sentence(look, pieces(text, start, end, inside)));
+    const key = `${start} ${end} ${look.state} ${look.name} ${look.away} ${look.stop} ${look.open} ${language} ${inside.join()}`;
+    groups.at(-1).push(keep(next, index, key, () => sentence(look, pieces(text, start, end, inside))));
+    grouped += 1;
     at = end;
   }
   gap("end", text.length);
   known = next;
-  order(box, [...next.values()].map(({ node }) => node));
+  while (box.children.length > groups.length) box.lastChild.remove();
+  while (box.children.length < groups.length) box.append(make("div", { className: "group" }));
+  groups.forEach((nodes, i) => order(box.children[i], nodes));
 }
 
 /** The one sentence that Tab goes to. */
@@ -48,14 +63,17 @@ function tabStop(shown, box, selected) {
 }
 
 function within(marks, start, end) {
+  if (!marks.length) return marks;
   return marks.filter(([from, to]) => from < end && to > start);
 }
 
-function keep(next, name, shows, draw) {
-  const key = JSON.stringify(shows);
+/** The node of that name, which shows what `key` says; it is drawn only where that is new. */
+function keep(next, name, key, draw) {
   const old = known.get(name);
   if (old && old.key !== key) become(old.node, draw());
-  next.set(name, { node: old?.node ?? draw(), key });
+  const kept = { node: old?.node ?? draw(), key };
+  next.set(name, kept);
+  return kept.node;
 }
 
 function sentence({ index, state, name, away, stop, open }, content) {

@@ -1,0 +1,102 @@
+"""The endpoints that read a file: a document as text, and the run of an agent. None of them asks the model."""
+
+import asyncio
+import base64
+import json
+from pathlib import PurePath
+from typing import Any, get_args
+
+from fastapi import APIRouter, Request
+
+from haluagent.checks.runs import RunSource
+from haluagent.checks.runs.forms import reading
+from haluagent.checks.runs.records import AgentRun
+from haluagent.errors import ToolError
+from haluagent.sandbox.worker.limited import LimitedWorker
+from haluagent.server.bodies import bounded, examine
+from haluagent.server.endpoint import receive_body
+from haluagent.server.openapi import errors
+from haluagent.server.problems import HttpProblem, problem_of
+from haluagent.server.queue import RequestQueue
+from haluagent.types import Record
+
+LARGEST = 16_000_000  # bytes of a file
+WAITING = 6  # files that wait to be read; each is in memory
+SECONDS = 60.0
+
+# A file is untrusted and may attack the parser, so it is parsed in a process with limits.
+_worker = LimitedWorker("haluagent.server.extract:read", seconds=SECONDS, memory=2**31)
+_queue = RequestQueue(2, WAITING)
+
+_FILE: Any = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+router = APIRouter(prefix="/v1/read", responses=errors("unauthorized", "invalid", "too_large", "busy"))
+
+
+class DocumentText(Record):
+    """The text of a file. `left_out` names the parts that could not be read, each with the reason."""
+
+    name: str
+    text: str
+    left_out: tuple[str, ...] = ()
+
+
+@router.post("/document", summary="The text of a document", openapi_extra=_FILE)
+async def read_document(request: Request, name: str = "") -> DocumentText:
+    """Read a file of text, Markdown, HTML, PDF or Word; `name` is the name of the file, whose ending says which it is."""
+    found = await _extracted(request, name, "document")
+    return DocumentText(name=_named(name), text=found["text"], left_out=tuple(found["left_out"]))
+
+
+@router.post("/run", summary="The run of an agent in the form of another library", openapi_extra=_FILE)
+async def read_run(request: Request, source: str = "haluagent") -> AgentRun:
+    """Read the JSON of a recorded run in the form `source`, and return it as `/v1/runs` takes it."""
+    try:
+        settings = request.app.state.scheduler.settings
+        body = await receive_body(request, settings.body)
+        return await asyncio.to_thread(_run, body, source, settings.text)
+    except Exception as error:
+        raise problem_of(error) from None
+
+
+def _run(body: bytes, source: str, text: int) -> AgentRun:
+    if source not in get_args(RunSource):
+        raise HttpProblem("invalid", f"`source` should be one of {', '.join(get_args(RunSource))}")
+    try:
+        written = body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise HttpProblem("invalid", "the run is not UTF-8 text") from None
+    try:
+        given = json.loads(written)
+    except (ValueError, RecursionError) as error:
+        raise HttpProblem("invalid", f"the run is not JSON: {str(error) or 'nested too deep'}") from None
+    examine({"run": given}, text)
+    run = reading.parse(given, "the run") if source == "haluagent" else reading.convert(given, source)
+    return bounded(run)
+
+
+async def _extracted(request: Request, name: str, kind: str) -> Any:
+    """Return what the process with limits finds in the file that is sent. Raises HttpProblem."""
+    place = _queue.join()
+    try:
+        data = await receive_body(request, LARGEST)
+        await place.turn()
+        asked = {"data": base64.b64encode(data).decode(), "name": _named(name), "kind": kind}
+        found = await asyncio.to_thread(_worker.call, asked)
+    except ToolError:
+        problem = f"{_named(name)} takes more than {SECONDS:g} s or too much memory to read: split it"
+        raise HttpProblem("invalid", problem) from None
+    finally:
+        place.leave()
+    if "problem" in found:
+        raise HttpProblem("invalid", f"{_named(name)} cannot be read: {found['problem']}")
+    examine(found, request.app.state.scheduler.settings.text)
+    return found
+
+
+def _named(name: str) -> str:
+    return PurePath(name.replace("\\", "/")).name[:200] or "the file"

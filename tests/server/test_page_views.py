@@ -1,0 +1,140 @@
+"""The other views of the page in a real browser: documents, claims and runs, on the real endpoints with a scripted model."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_files import docx, pdf
+from run_examples import EXAMPLES
+from scripted import ScriptedModel, believes
+from serving import make_agent, serving
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Any]
+HOSTILE = "<img src=x onerror=window.bad=1>"
+ANSWER = "The tower is 34 metres high. It was built in 1950."
+
+
+def belief(text: str) -> Any:
+    """A model that holds 1950 for wrong where a text gives 1887, and for unsaid where none gives a year."""
+    return "said" if "1950" not in text else "otherwise" if "1887" in text else "silent"
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[tuple[str, ScriptedModel]]:
+    model = ScriptedModel(lambda messages: "", believes(belief))
+    with serving(make_agent(model)) as url:
+        yield url, model
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> list[Path]:
+    files = {
+        "height.pdf": pdf(b"BT /F1 12 Tf 72 720 Td (The tower is 34 metres high.) Tj ET"),
+        "year.docx": docx("<w:p><w:r><w:t>\U0001f600 The tower was built in 1887.</w:t></w:r></w:p>"),
+        "notes.md": f"# Notes {HOSTILE}\n\nIt stands in Brod.".encode(),
+        "page.html": b"<p>It has a clock.",
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    return [tmp_path / name for name in files]
+
+
+def attach(page: Any, view: str, files: list[Path]) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.locator(f"#view-{view}").get_by_role("button", name="Add files…").click()
+    chooser.value.set_files(files)
+    for file in files:
+        page.locator(f"#view-{view}").get_by_role("button", name=f"Remove: {file.name}").wait_for()
+    page.wait_for_function("() => !document.body.innerText.includes('reading…')")
+
+
+@pytest.mark.core
+def test_an_answer_is_checked_beside_uploaded_documents(open_page: Open, documents: list[Path]) -> None:
+    page = open_page(console="400", view="check")
+    page.locator("#check-answer").fill(ANSWER)
+    page.get_by_role("button", name="Check", exact=True).click()
+    assert "add a document" in page.get_by_role("alert").inner_text()
+    (documents[0].parent / "broken.pdf").write_bytes(b"nothing")
+    attach(page, "check", documents[:1])
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Add files…").click()
+    chooser.value.set_files(documents[0].parent / "broken.pdf")
+    page.get_by_text("broken.pdf cannot be read").wait_for()
+    attach(page, "check", documents[1:])
+    page.locator("#check-text").fill("A pasted text.")
+    page.locator("#check-answer").press("Control+Enter")
+    page.locator("#view-check h2").wait_for()
+    assert page.locator("#view-check h2").inner_text() == "✗ It does not rest on the documents"
+    assert page.evaluate("document.activeElement.innerText") == "✗ It does not rest on the documents"
+    papers = page.locator("#view-check .paper h3").all_inner_texts()
+    assert papers == ["Answer", "height.pdf", "year.docx", "notes.md", "page.html", "Pasted text 1"]
+    page.get_by_role("button", name="Show in the").first.click()
+    assert page.locator("#view-check mark").first.inner_text() == page.locator("#view-check q").first.inner_text()
+    assert HOSTILE in page.locator("#check-paper-2").inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save JSON").click()
+    assert json.loads(Path(download.value.path()).read_text(encoding="utf-8"))["verdict"] == "FAIL"
+    page.get_by_role("button", name="切换到中文").click()
+    assert page.locator("#view-check h2").inner_text() == "✗ 回答缺乏文档依据"
+
+
+def test_each_claim_has_its_label_against_each_reference(open_page: Open, documents: list[Path]) -> None:
+    page = open_page(view="claims")
+    page.locator("#claims-answer").fill(ANSWER)
+    attach(page, "claims", documents[:2])
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.locator("#view-claims td .tag").nth(5).wait_for()
+    rows = [row.locator("td .tag").all_inner_texts() for row in page.locator("#view-claims tbody tr").all()]
+    assert rows[1] == ["✗ Contradiction", "? Neutral", "✗ Contradiction"]
+    page.get_by_role("button", name="It was built in 1950.").press("Enter")
+    assert page.locator("#claims-paper-answer mark").all_inner_texts() == ["It was built in 1950."]
+    assert "1887" in page.locator("#claims-paper-1 mark").inner_text()
+    assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+
+
+@pytest.mark.core
+def test_a_run_in_any_form_is_shown_with_its_calls_and_the_decision(open_page: Open) -> None:
+    page = open_page(console="400", view="runs")
+    page.get_by_role("button", name="Try an example").click()
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.locator("#view-runs h3:has-text('Stage 4')").wait_for()
+    assert page.locator("#view-runs h2").inner_text() in (
+        "✗ Block: the answer must not go out",
+        "? Revise: the answer should be written again",
+    )
+    calls = page.locator(".turns .call")
+    assert ["valid" in calls.nth(0).inner_text(), "fabricated" in calls.nth(1).inner_text()] == [True, True]
+    assert "DD-20993' comes from nowhere" in calls.nth(1).inner_text()
+    titles = page.locator("#view-runs h3").all_inner_texts()
+    assert "Stage 1 · Calls: 1 of 2 valid" in titles and "Stage 4 · Gate" in titles
+    for source, given in EXAMPLES.items():
+        page.locator("#runs-text").fill(json.dumps(given))
+        guessed = page.evaluate("async (text) => (await import('/page/run_forms.js')).guess(text)", json.dumps(given))
+        assert guessed == source
+    page.locator("#runs-text").fill(json.dumps(EXAMPLES["anthropic"]))
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_text("no such city").first.wait_for()
+    page.locator("#runs-text").fill("[1")
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_text("the run is not JSON").wait_for()
+
+
+def test_the_views_fit_a_phone_and_have_names(open_page: Open) -> None:
+    page = open_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    for view in ("check", "claims", "runs"):
+        page.locator(f"#views a[href='#{view}']").click()
+        page.locator(f"#view-{view}").wait_for()
+        page.locator(f"#view-{view}").get_by_role("button", name="Try an example").click()
+        page.locator(f"#view-{view} [type=submit]").click()
+        page.locator(f"#view-{view} h2").first.wait_for()
+        page.wait_for_function("view => document.querySelector(`#view-${view} .stop`).hidden", arg=view)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
+        unnamed = page.locator(
+            f"#view-{view}"
+        ).evaluate("""box => [...box.querySelectorAll("button, textarea, select, a, meter")]
+            .filter((one) => !(one.innerText || one.getAttribute("aria-label") || one.labels?.[0]?.innerText)).map((one) => one.outerHTML)""")
+        assert unnamed == [], view

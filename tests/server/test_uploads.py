@@ -1,0 +1,80 @@
+"""Files that are sent to be read: documents and runs."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from made_files import docx, pdf
+from run_examples import ANSWER, EXAMPLES
+from scripted import ScriptedModel
+from serving import http, make_agent, serving
+
+from haluagent.checks.runs.forms import reading
+from haluagent.server.settings import ServerSettings
+
+PDF = pdf(b"BT /F1 12 Tf 72 720 Td (The tower is 34 m high.) Tj ET")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(make_agent(ScriptedModel()), ServerSettings(grace=0.2, text=5000)) as url:
+        yield url
+
+
+def sent(url: str, path: str, data: bytes, **query: str) -> Any:
+    return http.post(url + path, content=data, params=query)
+
+
+def test_documents_of_each_kind_are_read(url: str) -> None:
+    files = {
+        "a.txt": "Plain\r\ntext.".encode("utf-16"),
+        "b.md": b"# Title\n\nMarked text.",
+        "c.html": b"<html><title>T</title><body><p>A page.<script>no()</script></body>",
+        "d.PDF": PDF,
+        "../e.docx": docx("<w:p><w:r><w:t>A word.</w:t></w:r></w:p>"),
+    }
+    texts = {}
+    for name, data in files.items():
+        answer = sent(url, "/v1/read/document", data, name=name)
+        assert answer.status_code == 200, answer.text
+        texts[answer.json()["name"]] = answer.json()["text"].strip()
+    assert texts["a.txt"] == "Plain\ntext." and "Marked text." in texts["b.md"]
+    assert "A page." in texts["c.html"] and "no()" not in texts["c.html"]
+    assert texts["d.PDF"] == "The tower is 34 m high." and texts["e.docx"] == "A word."
+
+
+@pytest.mark.parametrize(("name", "data", "status", "said"), [
+    ("a.pdf", b"no PDF", 400, "a.pdf cannot be read: it is no PDF"),
+    ("a.docx", b"PK\x03\x04", 400, "a.docx cannot be read: "),
+    ("a.txt", b"", 400, "a.txt cannot be read: it is empty"),
+    ("a.bin", b"\x00\x01\xff\xfe\x80" * 9, 400, "a.bin cannot be read: it is no text"),
+    ("a.zim", b"ZIM", 400, "a.zim cannot be read: it is no document"),
+    ("", b"", 400, "the file cannot be read"),
+    ("a.txt", b"a" * 5001, 413, "5000 are allowed"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_said_in_one_line(url: str, name: str, data: bytes, status: int, said: str) -> None:
+    answer = sent(url, "/v1/read/document", data, name=name)
+    assert answer.status_code == status and said in answer.json()["error"]["message"]
+    assert "\n" not in answer.json()["error"]["message"] and "/tmp" not in answer.text
+
+
+def test_a_file_that_is_too_large_is_refused(url: str) -> None:
+    assert sent(url, "/v1/read/document", b"a" * 16_000_001, name="a.txt").json()["error"]["type"] == "too_large"
+
+
+def test_a_run_in_any_form_is_returned_in_ours(url: str) -> None:
+    for source, given in EXAMPLES.items():
+        answer = sent(url, "/v1/read/run", json.dumps(given).encode(), source=source)
+        assert answer.status_code == 200, answer.text
+        assert reading.parse(answer.json()) == reading.convert(given, source)
+        if source != "detection":
+            assert answer.json()["answer"] == ANSWER
+    assert sent(url, "/v1/read/run", json.dumps(answer.json()).encode()).json() == answer.json()
+
+
+@pytest.mark.parametrize("data", [b"{", b"[]", b"\xff", b"[" * 5000, b'{"run_id": 1}', b'"x"'])
+def test_what_is_no_run_is_said_in_one_line(url: str, data: bytes) -> None:
+    for source in ("haluagent", "openai", "otel", "detection", "langgraph", "undefined"):
+        error = sent(url, "/v1/read/run", data, source=source).json()["error"]
+        assert error["type"] == "invalid" and "\n" not in error["message"]
