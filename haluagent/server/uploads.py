@@ -1,4 +1,4 @@
-"""The endpoints that read a file: a document as text, and the run of an agent. None of them asks the model."""
+"""The endpoints that read a file: a document as text, the rows of a table, the run of an agent. None of them asks the model."""
 
 import asyncio
 import base64
@@ -49,7 +49,27 @@ class DocumentText(Record):
 async def read_document(request: Request, name: str = "") -> DocumentText:
     """Read a file of text, Markdown, HTML, PDF or Word; `name` is the name of the file, whose ending says which it is."""
     found = await _extracted(request, name, "document")
+    examine(found, request.app.state.scheduler.settings.text)
     return DocumentText(name=_named(name), text=found["text"], left_out=tuple(found["left_out"]))
+
+
+class TableRow(Record):
+    """A row of a table, its values as texts. `number` counts from 1; `problem` says why it cannot be checked."""
+
+    number: int
+    values: dict[str, str]
+    problem: str | None = None
+
+
+class Table(Record):
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+
+@router.post("/table", summary="The rows of a table", openapi_extra=_FILE)
+async def read_table(request: Request, name: str = "") -> Table:
+    """Read a file of CSV or JSON Lines; `name` is the name of the file, whose ending says which it is."""
+    return Table.model_validate(await _extracted(request, name, "table"))
 
 
 @router.post("/run", summary="The run of an agent in the form of another library", openapi_extra=_FILE)
@@ -94,7 +114,6 @@ async def _extracted(request: Request, name: str, kind: str) -> Any:
         place.leave()
     if "problem" in found:
         raise HttpProblem("invalid", f"{_named(name)} cannot be read: {found['problem']}")
-    examine(found, request.app.state.scheduler.settings.text)
     return found
 
 

@@ -1,5 +1,7 @@
 """The other views of the page in a real browser: documents, claims and runs, on the real endpoints with a scripted model."""
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +16,8 @@ from serving import make_agent, serving
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Any]
+UNNAMED = """box => [...box.querySelectorAll("button, textarea, select, meter")]
+    .filter((one) => !(one.innerText || one.ariaLabel || one.labels?.[0]?.innerText)).map((one) => one.outerHTML)"""
 HOSTILE = "<img src=x onerror=window.bad=1>"
 ANSWER = "The tower is 34 metres high. It was built in 1950."
 
@@ -25,7 +29,7 @@ def belief(text: str) -> Any:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[tuple[str, ScriptedModel]]:
-    model = ScriptedModel(lambda messages: "", believes(belief))
+    model = ScriptedModel(ScriptedModel.calculate, believes(belief))
     with serving(make_agent(model)) as url:
         yield url, model
 
@@ -123,6 +127,52 @@ def test_a_run_in_any_form_is_shown_with_its_calls_and_the_decision(open_page: O
     page.get_by_text("the run is not JSON").wait_for()
 
 
+def test_a_batch_goes_on_after_a_reload(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(console="400", view="batch")
+    rows = ["12 * 7 = 84.", "12 * 7 = 85.", f"Nobody knows. {HOSTILE}", " ", "12 * 8 = 96."]
+    (tmp_path / "answers.csv").write_text("id,Answer\n" + "".join(f"=x,{row}\n" for row in rows), encoding="utf-8")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open CSV or JSON Lines…").click()
+    chooser.value.set_files(tmp_path / "answers.csv")
+    page.get_by_text("answers.csv: 5 rows").wait_for()
+    assert page.locator("#batch-response").input_value() == "Answer"
+    asked: list[str] = []
+
+    def held(route: Any) -> None:
+        asked.append(route.request.post_data_json["response"])
+        if len(asked) < 3:
+            route.continue_()
+
+    page.route("**/v1/detect", held)
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_role("heading", name="2 of 5 rows checked").wait_for()
+    page.unroute_all()
+    page.reload()
+    page.get_by_role("heading", name="5 of 5 rows checked").wait_for()
+    verdicts = page.locator("#view-batch tbody tr td:nth-child(2)").all_inner_texts()
+    assert [verdicts[i] for i in (0, 1, 3, 4)] == ["✓ none found", "✗ hallucination", "– not checked", "✓ none found"]
+    page.get_by_role("button", name="Score").click()
+    assert page.locator("#view-batch tbody td").first.inner_text() == "2"
+    assert page.locator("th[aria-sort=descending]").inner_text() == "Score ↓"
+    page.get_by_role("button", name="hallucination 1").click()
+    assert page.locator("#view-batch tbody tr").count() == 1
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save CSV").click()
+    (saved,) = csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig")))
+    assert (saved["id"], saved["Answer"], saved["hallucination"]) == ("=x", "12 * 7 = 85.", "true")
+    assert saved["contradicted"].startswith("[1] 12 * 7 = 85.")
+    page.get_by_role("button", name="All 5").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save report").click()
+    assert "&lt;img" in Path(download.value.path()).read_text(encoding="utf-8")
+    page.get_by_role("button", name="12 * 7 = 85.").click()
+    assert page.locator("#verdict").inner_text() == "✗ Hallucination found"
+    page.go_back()
+    page.get_by_role("button", name="Delete all").click()
+    page.reload()
+    assert page.locator("#view-batch table").count() == 0
+
+
 def test_the_views_fit_a_phone_and_have_names(open_page: Open) -> None:
     page = open_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
     for view in ("check", "claims", "runs"):
@@ -133,8 +183,5 @@ def test_the_views_fit_a_phone_and_have_names(open_page: Open) -> None:
         page.locator(f"#view-{view} h2").first.wait_for()
         page.wait_for_function("view => document.querySelector(`#view-${view} .stop`).hidden", arg=view)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
-        unnamed = page.locator(
-            f"#view-{view}"
-        ).evaluate("""box => [...box.querySelectorAll("button, textarea, select, a, meter")]
-            .filter((one) => !(one.innerText || one.getAttribute("aria-label") || one.labels?.[0]?.innerText)).map((one) => one.outerHTML)""")
+        unnamed = page.locator(f"#view-{view}").evaluate(UNNAMED)
         assert unnamed == [], view

@@ -78,3 +78,18 @@ def test_what_is_no_run_is_said_in_one_line(url: str, data: bytes) -> None:
     for source in ("haluagent", "openai", "otel", "detection", "langgraph", "undefined"):
         error = sent(url, "/v1/read/run", data, source=source).json()["error"]
         assert error["type"] == "invalid" and "\n" not in error["message"]
+
+
+def test_a_table_is_read_as_texts(url: str) -> None:
+    table = sent(url, "/v1/read/table", "a;b\n1;é\n2\n".encode(), name="t.csv").json()
+    assert table["columns"] == ["a", "b"] and table["rows"][0]["values"] == {"a": "1", "b": "é"}
+    assert "the row has 1 fields" in table["rows"][1]["problem"]
+    lines = sent(url, "/v1/read/table", b'{"a": [1], "b": "\\ud800"}\n\n[\n{"c": "\xff"}', name="t.jsonl").json()
+    assert [row["problem"] for row in lines["rows"]] == [None, "it is no JSON object", None]
+    assert lines["rows"][0]["values"] == {"a": "[1]", "b": "?"} and lines["columns"] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("name", "data"), [("t.csv", b""), ("t.csv", b"a,a\n1,2"), ("t.jsonl", b""), ("t.xls", b"a")])
+def test_what_is_no_table_is_said_in_one_line(url: str, name: str, data: bytes) -> None:
+    error = sent(url, "/v1/read/table", data, name=name).json()["error"]
+    assert error["type"] == "invalid" and "\n" not in error["message"] and "/tmp" not in error["message"]

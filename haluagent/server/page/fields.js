@@ -31,8 +31,8 @@ export function choice(id, label, values, prefix = null) {
   return make("div", { className: "choice" }, make("label", { htmlFor: id, attributes: words(label) }), make("select", { id }, options));
 }
 
-export function button(text, onclick, { type = "button", className = "", ...attributes } = {}) {
-  return make("button", { type, className, onclick, attributes: { ...words(text), ...attributes } });
+export function button(text, onclick, { type = "button", className = "" } = {}) {
+  return make("button", { type, className, onclick, attributes: words(text) });
 }
 
 /** The row of buttons below a form: to submit it, to stop the work, others, and a line that says how far it is. */

@@ -114,8 +114,9 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-views.prepare();
+const openReport = ({ detection, reference }) => open(Check.of(detection, reference));
+views.prepare(openReport);
 form.prepare((key, values) => say(key, values));
 view.prepare(() => say("error_quota"));
-recent.prepare(({ detection, reference }) => open(Check.of(detection, reference)), view.redraw);
+recent.prepare(openReport, view.redraw);
 words();

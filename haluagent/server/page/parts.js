@@ -1,16 +1,16 @@
 // What the views show their findings with.
 import { make } from "./dom.js";
 import { pieces, places } from "./spans.js";
-import { MARK_OF, reported, t } from "./texts.js";
+import { reported, sign, t } from "./texts.js";
 
 /** A verdict in one word: a sign, and the text of `key`. `state` is one of the labels of a sentence, which gives its colour. */
 export function verdictTag(state, text) {
-  return make("span", { className: `tag ${state}` }, make("span", { attributes: { "aria-hidden": "true" } }, MARK_OF[state]), ` ${text}`);
+  return make("span", { className: `tag ${state}` }, make("span", { attributes: { "aria-hidden": "true" } }, sign(state)), ` ${text}`);
 }
 
 /** The title of what was found; it takes the focus, so that a screen reader goes on there. */
 export function outcome(state, text) {
-  return make("h2", { className: `outcome-title ${state}`, tabIndex: -1 }, make("span", { attributes: { "aria-hidden": "true" } }, MARK_OF[state]), ` ${text}`);
+  return make("h2", { className: `outcome-title ${state}`, tabIndex: -1 }, make("span", { attributes: { "aria-hidden": "true" } }, sign(state)), ` ${text}`);
 }
 
 /** A text on paper, with these places in it highlighted: each `[start, end, name]` in code points. */

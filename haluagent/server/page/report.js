@@ -14,20 +14,25 @@ export function saveClaims(claims) {
   save("haluagent-labels.jsonl", "application/jsonl", claims.map((claim) => `${JSON.stringify(claim)}\n`).join(""));
 }
 
-export async function saveHtml(check) {
+export const saveHtml = (check) => savePage("haluagent.html", body(check));
+
+/** The table of a batch as a page. */
+export const saveTable = (table) => savePage("haluagent-batch.html", [make("h1", {}, t("report_title")), table]);
+
+async function savePage(name, content) {
   const style = await (await fetch("/page/page.css")).text();
-  save("haluagent.html", "text/html", page(check, style));
+  save(name, "text/html", page(content, style));
 }
 
 /** The document as text. Everything in it is made of nodes, so that no text can become markup; it has no script. */
-function page(check, style) {
+function page(content, style) {
   const root = make("html", { lang: current() === "zh" ? "zh-CN" : "en" });
   const policy = { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'" };
   root.append(
     make("head", {}, make("meta", { attributes: { charset: "utf-8" } }), make("meta", { attributes: policy }),
       make("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }), make("meta", { name: "color-scheme", content: "light dark" }),
       make("title", {}, t("report_title")), STYLE_HERE()),
-    make("body", { className: "report" }, make("main", {}, body(check))));
+    make("body", { className: "report" }, make("main", {}, content)));
   return `<!doctype html>\n${root.outerHTML.replace(MARK, () => `<style>${style}</style>`)}\n`;
 }
 

@@ -38,8 +38,6 @@ export const stopText = (stop) => STOPS[language][stop];
 export const claims = (n) => CLAIMS[language][n === 1 ? 0 : 1];
 export const LABEL_NAMES = Object.keys(MARKS);
 
-export const MARK_OF = MARKS;
-
 /** How a state is told apart without colour: a sign and a word. */
 export function sign(state) {
   return MARKS[state] ?? { waiting: "○", checking: "◐", unchecked: "–" }[state];

@@ -87,4 +87,10 @@ export const EN = {
   status_valid: "valid", status_invalid: "invalid", status_fabricated: "fabricated", status_never_called: "never called", status_stale: "stale", status_unverified: "unverified",
   status_grounded: "grounded", status_weak: "weak", status_unsupported: "unsupported", status_ungrounded: "ungrounded", status_contradicted: "contradicted", status_diverged: "diverged", status_unchecked: "unchecked",
   spec_version: "Agent Hallucination Detection Spec {version}",
+
+  // Batch
+  view_batch: "Batch", batch_title: "Check a whole table", batch_lead: "Open a table of responses. Each is checked sentence by sentence; the page keeps what was found and goes on after a reload.",
+  open_table: "Open CSV or JSON Lines…", opened: "{name}: {n} rows", no_column: "none", error_no_table: "There is nothing to check yet: open a table.", error_no_column: "Choose the column with the responses.",
+  batch_done: "{done} of {n} rows checked", seconds_left: "about {n} s left", minutes_left: "about {n} min left", save_csv: "Save CSV", show_more: "Show more ({n})",
+  batch_contradicted: "hallucination", batch_unverified: "not verified", batch_supported: "none found", batch_error: "not checked", batch_waiting: "waiting", batch_number: "Row", batch_verdict: "Verdict", batch_score: "Score",
 };

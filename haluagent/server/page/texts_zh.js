@@ -87,4 +87,10 @@ export const ZH = {
   status_valid: "有效", status_invalid: "无效", status_fabricated: "编造", status_never_called: "从未调用", status_stale: "重复", status_unverified: "未能核实",
   status_grounded: "有依据", status_weak: "依据较弱", status_unsupported: "依据不足", status_ungrounded: "无依据", status_contradicted: "矛盾", status_diverged: "不一致", status_unchecked: "未核查",
   spec_version: "Agent Hallucination Detection Spec {version}",
+
+  // Batch
+  view_batch: "批量", batch_title: "核查整张表格", batch_lead: "打开一张含有回答的表格。每个回答都会逐句核查；页面会保存结果，刷新后继续。",
+  open_table: "打开 CSV 或 JSON Lines……", opened: "{name}：{n} 行", no_column: "无", error_no_table: "还没有可核查的内容：请打开表格。", error_no_column: "请选择回答所在的列。",
+  batch_done: "已核查 {done}/{n} 行", seconds_left: "大约还需 {n} 秒", minutes_left: "大约还需 {n} 分钟", save_csv: "保存 CSV", show_more: "显示更多（{n}）",
+  batch_contradicted: "有幻觉", batch_unverified: "未能核实", batch_supported: "未发现", batch_error: "未核查", batch_waiting: "等待中", batch_number: "行", batch_verdict: "结论", batch_score: "得分",
 };

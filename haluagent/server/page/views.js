@@ -1,18 +1,19 @@
 // The views of the page, one at a time: its address names which (`#claims`).
 import { byId, make } from "./dom.js";
 import { say } from "./notice.js";
+import batch, { prepare as prepareBatch } from "./view_batch.js";
 import check from "./view_check.js";
 import claims from "./view_claims.js";
 import runs from "./view_runs.js";
 
 const FIRST = "detect"; // it stands in the document
-const VIEWS = [check, claims, runs];
+const VIEWS = [check, claims, runs, batch];
 const NAMES = [FIRST, ...VIEWS.map(({ name }) => name)];
 
 const named = () => (NAMES.includes(location.hash.slice(1)) ? location.hash.slice(1) : FIRST);
 
-/** Puts the views into the document, and shows the one that the address names. */
-export function prepare() {
+/** Puts the views into the document, and shows the one that the address names. `openReport({detection, reference})` shows a report. */
+export function prepare(openReport) {
   byId("main").append(...VIEWS.map(({ box }) => box));
   byId("views").append(...NAMES.map((name) => make("a", { href: `#${name}`, attributes: { "data-text": `view_${name}` } })));
   document.querySelector(".skip").addEventListener("click", (event) => {
@@ -26,6 +27,7 @@ export function prepare() {
     scrollTo(0, 0);
   });
   show();
+  prepareBatch(openReport);
 }
 
 export function go(name) {

@@ -1,0 +1,46 @@
+// The batch that is being checked, kept in this browser so that it goes on after a reload. A report is too large for localStorage.
+
+const open = () => new Promise((resolve, reject) => {
+  const request = indexedDB.open("haluagent", 1);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("about");
+    request.result.createObjectStore("rows", { keyPath: "number" });
+  };
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
+
+async function change(how) {
+  const database = await open();
+  try {
+    const all = database.transaction(["about", "rows"], "readwrite");
+    const found = how(all.objectStore("about"), all.objectStore("rows"));
+    await new Promise((resolve, reject) => {
+      all.oncomplete = resolve;
+      all.onabort = () => reject(all.error);
+    });
+    return found;
+  } finally {
+    database.close();
+  }
+}
+
+/** The batch of this browser, {about, rows}, or null. */
+export async function load() {
+  const [about, rows] = await change((first, second) => [first.get("batch"), second.getAll()]);
+  return about.result ? { about: about.result, rows: rows.result } : null;
+}
+
+/** Puts another batch in its place. */
+export const replace = (about, all) => change((first, rows) => {
+  rows.clear();
+  first.put(about, "batch");
+  for (const row of all) rows.put(row);
+});
+
+export const keepAbout = (about) => change((first) => { first.put(about, "batch"); });
+export const keepRow = (row) => change((_, rows) => { rows.put(row); });
+export const forget = () => change((first, rows) => {
+  first.clear();
+  rows.clear();
+});
