@@ -59,7 +59,7 @@ export const EN = {
   // An answer beside documents
   check_title: "Does the answer rest on the documents?",
   check_lead: "Add the documents that the answer was written from. It passes if it says nothing beyond them and nothing against them.",
-  mode: "How it is checked", mode_fast: "Fast: each sentence by itself", mode_judge: "Judge: the model reasons about the whole", mode_agent: "Agent: each sentence with tools",
+  mode: "How it is checked", mode_fast: "Fast: the answer is scored, nothing is written", mode_judge: "Judge: the model writes its reasons first", mode_agent: "Agent: sentence by sentence, with tools",
   check_PASS: "It rests on the documents", check_FAIL: "It does not rest on the documents", check_none: "Not decided",
   fail_probability: "Probability that it does not",
 

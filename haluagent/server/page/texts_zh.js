@@ -59,7 +59,7 @@ export const ZH = {
   // An answer beside documents
   check_title: "这个回答有文档依据吗？",
   check_lead: "请添加回答所依据的文档。回答既不超出文档、也不与文档矛盾，才算通过。",
-  mode: "核查方式", mode_fast: "快速：逐句判断", mode_judge: "评审：由模型通读推理", mode_agent: "智能体：逐句使用工具",
+  mode: "核查方式", mode_fast: "快速：直接打分，不写理由", mode_judge: "评审：模型先写出理由", mode_agent: "智能体：逐句核查，使用工具",
   check_PASS: "回答有文档依据", check_FAIL: "回答缺乏文档依据", check_none: "未能判定",
   fail_probability: "缺乏依据的概率",
 
