@@ -29,6 +29,7 @@ def main(url: str, folder: Path) -> None:
             page.locator(f"#view-{view} .stop").wait_for(state="hidden")
             if view == "claims":
                 page.get_by_role("button", name="It was built in 1950.").click()
+            page.evaluate("scrollTo(0, 0)")
             box = page.locator(f"#view-{view} .outcome").bounding_box()
             clip = {"x": 0, "y": box["y"] - 24, "width": 1000, "height": min(box["height"] + 48, 760)}
             page.screenshot(path=folder / f"page-{view}.png", full_page=True, clip=clip)

@@ -62,7 +62,7 @@ def make_app(agent: HaluAgent, settings: ServerSettings, watchers: Sequence[Watc
         # FastAPI's own telemetry would hold texts of requests.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.scheduler, app.state.watchers = scheduler, watchers
+    app.state.scheduler, app.state.watchers, app.state.reading = scheduler, watchers, uploads.make_queue()
     app.include_router(jobs.router)
     app.include_router(uploads.router)
 

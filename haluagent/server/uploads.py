@@ -22,11 +22,10 @@ from haluagent.types import Record
 
 LARGEST = 16_000_000  # bytes of a file
 WAITING = 6  # files that wait to be read; each is in memory
-SECONDS = 60.0
+SECONDS = 30.0
 
 # A file is untrusted and may attack the parser, so it is parsed in a process with limits.
 _worker = LimitedWorker("haluagent.server.extract:read", seconds=SECONDS, memory=2**31)
-_queue = RequestQueue(2, WAITING)
 
 _FILE: Any = {
     "requestBody": {
@@ -35,6 +34,11 @@ _FILE: Any = {
     }
 }
 router = APIRouter(prefix="/v1/read", responses=errors("unauthorized", "invalid", "too_large", "busy"))
+
+
+def make_queue() -> RequestQueue:
+    """Return the queue of the files of a server, which is not that of the requests that need the model."""
+    return RequestQueue(2, WAITING)
 
 
 class DocumentText(Record):
@@ -101,7 +105,7 @@ def _run(body: bytes, source: str, text: int) -> AgentRun:
 
 async def _extracted(request: Request, name: str, kind: str) -> Any:
     """Return what the process with limits finds in the file that is sent. Raises HttpProblem."""
-    place = _queue.join()
+    place = request.app.state.reading.join()
     try:
         data = await receive_body(request, LARGEST)
         await place.turn()

@@ -306,6 +306,38 @@ def test_a_sentence_shows_why_and_where(open_page: Open, site: tuple[str, Script
     assert page.locator("#answered").text_content().replace("\u00a0", "") == TEXTS["response"]
 
 
+# Draws a response of 1,000 sentences, then gives one its verdict and says what was touched.
+THOUSAND = """async () => {
+    const { Check } = await import("/page/check.js");
+    const view = await import("/page/view.js");
+    const text = (i) => `Sentence ${String(i).padStart(4, "0")} says something.`;
+    const length = text(1).length + 1;
+    const response = Array.from({ length: 1000 }, (_, i) => text(i + 1)).join(" ");
+    const sentence = (i) => ({ index: i, text: text(i), span: [(i - 1) * length, i * length - 1], standalone: null });
+    const check = new Check({ question: "", response, reference: "" });
+    document.getElementById("ask").hidden = true;
+    document.getElementById("result").hidden = false;
+    view.show(check);
+    for (let i = 1; i <= 1000; i++) check.apply({ kind: "sentence", sentence: sentence(i) });
+    view.redraw();
+    const box = document.getElementById("answered");
+    const watch = new MutationObserver(() => {});
+    watch.observe(box, { subtree: true, childList: true, attributes: true, characterData: true });
+    check.apply({ kind: "verdict", entry: { sentence: sentence(500), label: "supported", evidence: [], confidence: 1, reason: "" } });
+    view.redraw();
+    const parts = watch.takeRecords().map(({ target }) => (target.nodeType === Node.TEXT_NODE ? target.parentElement : target));
+    const touched = [...new Set(parts.map((part) => part.closest(".sentence")?.dataset.index ?? part.className))];
+    const shown = [...box.querySelectorAll(".group")].filter((group) => group.firstChild.checkVisibility({ contentVisibilityAuto: true }));
+    return { touched, groups: box.children.length, shown: shown.length, same: box.textContent.includes("0001 says something.") };
+}"""
+
+
+def test_a_verdict_among_a_thousand_sentences_touches_its_own_alone(open_page: Open) -> None:
+    drawn = open_page().evaluate(THOUSAND)
+    assert drawn["touched"] == ["500"] and drawn["same"]
+    assert drawn["groups"] == 17 and drawn["shown"] < 10  # what is off the screen is not laid out
+
+
 def test_it_works_from_the_keyboard_alone(open_page: Open) -> None:
     page = open_page()
     page.locator("#question").focus()

@@ -17,9 +17,9 @@ const GUESSES = { response: /response|answer|output|回答/i, question: /questio
 const input = make("input", { type: "file", accept: ".csv,.tsv,.jsonl,.ndjson", hidden: true, tabIndex: -1, attributes: { "data-label": "open_table" } });
 const opened = make("p", { className: "hint wide" });
 const { box, form, result } = view("batch", [
-  make("div", { className: "actions wide" }, button("open_table", () => input.click()), input), opened,
+  make("div", { className: "actions wide" }, button("open_table", () => input.click(), { className: "rest" }), input), opened,
   make("div", { className: "choices wide" }, ROLES.map((role) => choice(`batch-${role}`, role, []))),
-  actions("check", button("delete_all", forget, { className: "forget" })),
+  actions("check", button("delete_all", forget, { className: "rest" })),
 ]);
 let batch = null; // {about, rows}; about is {name, columns, response, question, reference, going}
 let only = null; // the outcome that is filtered for
@@ -36,7 +36,7 @@ addEventListener("pageshow", () => { leaving = false; });
 input.addEventListener("change", async () => {
   const [file] = input.files;
   input.value = ""; // the same file can be picked again
-  if (!file || batch?.about.going) return;
+  if (!file) return;
   say(null);
   try {
     const { columns, rows } = await read("table", file, { name: file.name });
@@ -115,7 +115,6 @@ const pause = (seconds, signal) => new Promise((resolve, reject) => {
 });
 
 async function forget() {
-  if (batch?.about.going) return;
   await store.forget();
   batch = null;
   draw();
@@ -133,7 +132,7 @@ function changed() {
 
 function draw() {
   result.hidden = !batch;
-  form.querySelector(".forget").hidden = !batch;
+  for (const one of form.querySelectorAll(".rest")) one.disabled = batch?.about.going ?? false;
   opened.textContent = batch ? t("opened", { name: batch.about.name, n: batch.rows.length }) : "";
   if (!batch) return;
   const { about, rows } = batch;

@@ -27,6 +27,8 @@ onSubmit(form, async ({ signal, tell }) => {
   if (documents.reading) return say("error_reading");
   if (!answer.trim()) return missing("check-answer", "error_empty");
   if (!papers.length) return missing("check-text", "error_no_documents");
+  found = null; // of another answer
+  draw();
   const body = { question, answer, documents: papers.map(({ text }) => text), mode: byId("check-mode").value };
   const { result: report } = await work("/v1/check", body, { signal, onEvent: queued(tell) });
   found = { report, papers };

@@ -27,6 +27,8 @@ onSubmit(form, async ({ signal, tell }) => {
     say("error_empty");
     return byId("claims-answer").focus();
   }
+  found = null; // of another answer
+  draw();
   let papers = references.found;
   const body = { question, response, format: byId("claims-format").value };
   const given = papers.length ? { reference: papers.map(({ text }) => text) } : {}; // without one, the server searches

@@ -7,7 +7,7 @@ import { say } from "./notice.js";
 import { outcome, saveAsJson, section, share, showMark, verdictTag } from "./parts.js";
 import { FORMS, guess } from "./run_forms.js";
 import { pieces, places } from "./spans.js";
-import { current, t } from "./texts.js";
+import { claims as claimWord, current, t } from "./texts.js";
 
 const ACTIONS = { emit: "supported", revise: "unverified", block: "contradicted" };
 const BAD = ["invalid", "fabricated", "never_called", "contradicted", "ungrounded", "diverged"];
@@ -99,8 +99,8 @@ function stages({ claims, tool_call_validations: calls, consistency_probes: prob
   return [
     section(t("stage_calls", { valid, n: calls.length }), others.map(({ tool, args, status, errors }) => make("div", { className: "call" },
       make("p", {}, make("code", {}, callText(tool, args)), " ", verdictTag(stateOf(status), t(`status_${status}`))), errors.map((line) => make("p", { className: "warning" }, line))))),
-    section(t("stage_claims", { n: claims.length }), make("ul", { className: "evidence" }, claims.map(theClaim))),
-    section(t("stage_probes", { n: probes.length }), probes.length ? make("ul", { className: "evidence" }, probes.map(theProbe)) : make("p", { className: "hint" }, t("no_probes"))),
+    section(t("stage_claims", { n: claims.length, claims: claimWord(claims.length) }), make("ul", { className: "evidence" }, claims.map(theClaim))),
+    section(t("stage_probes", { n: probes.length, claims: claimWord(probes.length) }), probes.length ? make("ul", { className: "evidence" }, probes.map(theProbe)) : make("p", { className: "hint" }, t("no_probes"))),
     section(t("stage_gate"), make("p", {}, verdictTag(ACTIONS[action], t(`action_${action}`))), make("p", {}, t("overall_score"), " ", share(score, t("overall_score"), true))),
   ];
 }
