@@ -99,7 +99,7 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
 
 async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> ToolResult:
     """Read passages, best first, until one supports the sentence; else the best one of all that were read may contradict it,
-    and else two of them together may do either."""
+    and else two of them together may support it."""
     near = worth_reading(context, sentence, results)[:READ]
     if not near:
         titles = "; ".join(dict.fromkeys(result.title[:60] for result in results))
@@ -114,7 +114,7 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
         best = best or found
     assert best is not None
     nearest = worth_reading(context, sentence, context.judged)[0] is best.result
-    if nearest and await _contradicts(context, sentence, best):
+    if nearest and speaks_against(context, sentence, best) and await _holds(context, sentence, best, "contradicted"):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
     return await _together(context, sentence, near) or ToolResult(
         observation=_say(context, None, best, best.supported), again=True
@@ -122,7 +122,8 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
 
 
 async def _together(context: ToolContext, sentence: Sentence, new: list[SearchResult]) -> ToolResult | None:
-    """Read two passages as one text, at least one of them new. None where that decides nothing."""
+    """Read two passages as one text, at least one of them new. None where they do not support the sentence: passages on two things
+    put together contradict much."""
     pair = complementary(sentence, context.judged)
     if pair is None or not any(one in new for one in pair):
         return None
@@ -130,13 +131,7 @@ async def _together(context: ToolContext, sentence: Sentence, new: list[SearchRe
     confidence = supports(found)
     if confidence is not None and await _holds(context, sentence, found, "supported"):
         return _decided(context, sentence, "supported", found, confidence)
-    if await _contradicts(context, sentence, found):
-        return _decided(context, sentence, "contradicted", found, 1 - found.supported)
     return None
-
-
-async def _contradicts(context: ToolContext, sentence: Sentence, found: PassageVerdict) -> bool:
-    return speaks_against(context, sentence, found) and await _holds(context, sentence, found, "contradicted")
 
 
 async def _holds(context: ToolContext, sentence: Sentence, found: PassageVerdict, label: Label) -> bool:

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from haluagent.checks.claims.agreement import HUMAN
-
 Results = Annotated[list[Path], typer.Argument(metavar="FILE…", help="What `claims check` or `extract-check` wrote.")]
 
 
@@ -43,7 +41,9 @@ def benchmark(
 
 def agreement(
     results: Results,
-    gold: Annotated[str, typer.Option(metavar="FIELD", help="The field with a human label for each claim.")] = HUMAN,
+    gold: Annotated[
+        str, typer.Option(metavar="FIELD", help="The field with a human label for each claim.")
+    ] = "human_labels",
     by: Annotated[
         str | None, typer.Option(metavar="FIELD", help="A row for each value of this field; `setting` if there is one.")
     ] = None,

@@ -97,8 +97,6 @@ class AgentOptions:
     autonomy: Autonomy = "guided"
     closed_book: bool = False
     max_steps: int | None = None
-    queries: int | None = None
-    opinion_samples: int = 0
     max_tokens: int | None = None
     max_seconds: float | None = None
     concurrency: int | None = None
@@ -111,6 +109,8 @@ class AgentOptions:
     max_queries: int | None = None
     tools: Sequence[Path] | None = None
     adapter: str | None = "auto"
+    queries: int | None = None
+    opinion_samples: int = 0
 
 
 def chosen_adapter(file: str | None, none: bool) -> str | None:

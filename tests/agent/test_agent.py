@@ -111,9 +111,14 @@ def test_a_model_is_told_what_it_may_call_whenever_that_changes(scripted: Any, e
     with HaluAgent(model, search=empty_search) as agent:
         agent.detect("Who came?", "Napoleon came home. Josephine waited there.", reference="It rained.")
     longest = max((one for one in model.seen if len(one) > 1 and "\nCheck S1: " in one[1]["content"]), key=len)
-    told = [message["content"].rpartition("\n")[2] for message in longest if message["role"] == "user"]
+    lines = [message["content"].rpartition("\n")[2] for message in longest if message["role"] == "user"]
+    told = [line for line in lines if line.startswith("Offered here")]
     ways_out = "get_answer, change_tools, talk_to_user"
-    assert told == [f"Offered here: match, {ways_out}", f"Offered here: web_search, {ways_out}"]
+    assert told == [
+        f"Offered here: match, {ways_out}",
+        f"Offered here: web_search, {ways_out}",
+        "Offered here: web_search",
+    ]
 
 
 def holds_for_a_courtesy(what: str) -> Callable[[Any], float]:

@@ -207,7 +207,10 @@ def test_every_tool_that_is_wanted_exists(language: str, scripted: Any) -> None:
     with HaluAgent(scripted([]), search="none", sandbox="none") as agent:
         checks = {tool.name for tool in agent.registry if not tool.system}
     assert len(wanted) > 150 and all(tools is not None and set(tools) <= checks for tools in wanted)
-    assert {name for tools in wanted for name in tools or ()} == checks
+    assert {name for tools in wanted for name in tools or ()} == checks - {
+        "citation",
+        "convert",
+    }  # newer than the sentences
     assert any(tools == [] for tools in wanted) and sum(bool(answer.document) for answer in known) >= 25
 
 

@@ -116,10 +116,10 @@ def test_a_tool_that_decides_nothing_is_shown_where_the_model_chooses(scripted: 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_no_examples_of_tools_that_it_knows(scripted: Any, language: Language) -> None:
-    response = "It stands in Bergen."
+    response = "It stands in Bergen (ISBN 978-3-16-148410-0)."  # every tool has to do with it
     every = frozenset(item.name for item in default_registry())
     plain, one, all_known = (
-        task(model(scripted, taught=frozenset(names)), response, language).system
+        task(model(scripted, taught=frozenset(names)), response, language, free=True).system
         for names in ((), ("calculator",), every)
     )
     demos = [(item.name, demo) for item in default_registry() for demo in item.demos if demo.language == language]

@@ -47,7 +47,7 @@ _BOUND_AFTER = re.compile(r"\s*\D{0,3}(?:以上|以下|多)")
 
 class WorkedOut(NamedTuple):
     """A line with a calculation, its result and whether that is the figure; the same as a truth value; and the result without its
-    sign, the figure as it is stated where it is that, None where the figure is a percentage and it is none."""
+    sign, None where the figure is a percentage and it is none."""
 
     line: str
     same: bool
@@ -84,9 +84,7 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
         shown += f" = {abs(value) // 60}*60 + {show(abs(value) % 60)}"
     key = "differs" if same is None else "match"
     line = message(f"calculator.{key}", language, formula=written, value=shown, stated=figure.text)
-    if same is not None:
-        return WorkedOut(line, same=True, result=figure.text)
-    return WorkedOut(line, same=False, result=shown.lstrip("-") if readings else None)
+    return WorkedOut(line, same=same is not None, result=shown.lstrip("-") if readings else None)
 
 
 @lru_cache(maxsize=16)

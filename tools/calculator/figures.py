@@ -28,8 +28,7 @@ MOST = 3  # figures of a sentence that are worked out
 GAP = "___"
 LONGEST = 160  # tokens of a calculation
 TEMPERATURE = 0.8
-SAMPLES = 4  # calculations of a figure
-AGREED = 2  # that give it
+SAMPLES = 4  # calculations of a figure, of which one that gives it is enough: none has seen it
 AGAINST = 3  # that give the same other number
 CONFIDENCE = 0.8  # in these
 # Numbers with names in brackets before them, so that the model says of each which one it takes.
@@ -67,15 +66,16 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
         results = await asyncio.to_thread(_results, written, figure, sentence.text, known, context.language)
         if not results:
             continue
-        most, votes = _most(results)
-        if most.same and (own or votes >= AGREED):
-            facts.append(most.line)
-        elif most.result and not most.same and votes >= AGAINST:
+        same = next((one for one in results if one.same), None)
+        other, votes = _most([one for one in results if not one.same])
+        if same and votes < AGAINST:
+            facts.append(same.line)
+        elif other and other.result and not same and votes >= AGAINST:
             start, end = figure.span
             span = (start + sentence.span[0], end + sentence.span[0])
-            others.append(Evidence(source="calculator", text=most.line, span=span))
-        else:
-            undecided.append(most.line)
+            others.append(Evidence(source="calculator", text=other.line, span=span))
+        elif other:
+            undecided.append(other.line)
     missing = message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted))
     lines = dict.fromkeys([*facts, *(one.text for one in others), *undecided])
     return ToolResult(
@@ -91,11 +91,11 @@ def _results(written: Sequence[str], figure: Number, said: str, known: str, lang
     return [one for text in written if (one := worked_out(text, figure, said, known, language))]
 
 
-def _most(results: Sequence[WorkedOut]) -> tuple[WorkedOut, int]:
-    """Return the result that most calculations come to, the figure where as many give that, and how many they are."""
+def _most(results: Sequence[WorkedOut]) -> tuple[WorkedOut | None, int]:
+    """Return the result that most calculations come to, None if there is none, and how many they are."""
     votes = Counter(one.result for one in results)
-    most = max(results, key=lambda one: (votes[one.result], one.same))
-    return most, votes[most.result]
+    most = max(results, key=lambda one: votes[one.result], default=None)
+    return most, votes[most.result] if most else 0
 
 
 async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> tuple[str, ...]:

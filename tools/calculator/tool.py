@@ -151,33 +151,29 @@ def _check(context: ToolContext, sentence: Sentence, formula: str) -> ToolResult
         return checked
     if right := [item for item in stated if item.holds]:
         evidence = [_evidence(context, sentence, item) for item in right]
-        return _result(
-            "supported", STATED_CONFIDENCE, evidence, _open(context, sentence, [item.span for item in right])
-        )
+        return _supported(context, sentence, STATED_CONFIDENCE, evidence, [item.span for item in right])
     if not equations and (traced := _trace(context, sentence)):
         spans = [number.span for number in find_numbers(sentence.text)]
-        return _result("supported", MATCH_CONFIDENCE, traced, _open(context, sentence, spans))
+        return _supported(context, sentence, MATCH_CONFIDENCE, traced, spans)
     if not formula:
         raise ToolError(message("calculator.no_equation", context.language))
     return _check_formula(context, sentence, formula)
 
 
-def _result(label: Label, confidence: float, evidence: list[Evidence], left: tuple[Span, ...] = ()) -> ToolResult:
-    lines = [item.text for item in evidence]
-    return ToolResult(
-        observation="; ".join(lines),
-        label=label,
-        confidence=confidence,
-        evidence=tuple(evidence),
-        open=left,
-        facts=tuple(lines) if left else (),  # what else the sentence says is read beside them
-    )
+def _result(label: Label, confidence: float, evidence: list[Evidence]) -> ToolResult:
+    shown = "; ".join(item.text for item in evidence)
+    return ToolResult(observation=shown, label=label, confidence=confidence, evidence=tuple(evidence))
 
 
-def _open(context: ToolContext, sentence: Sentence, checked: list[Span]) -> tuple[Span, ...]:
-    """Return what a sentence claims beside the spans that were checked. In a problem the words beside a sum may be wrong too:
-    they stay open until the answer as a whole is supported (`detection.reflection`)."""
-    return open_parts(sentence, checked, "" if is_problem(context) else context.question)
+def _supported(
+    context: ToolContext, sentence: Sentence, confidence: float, evidence: list[Evidence], checked: list[Span]
+) -> ToolResult:
+    """Return that a sentence is supported but for what it claims beside the spans that were checked, which is read with what was
+    found. In a problem it stays open until the answer as a whole is supported (`detection.reflection`)."""
+    problem = is_problem(context)
+    left = open_parts(sentence, checked, "" if problem else context.question)
+    facts = tuple(item.text for item in evidence) if left and not problem else ()
+    return _result("supported", confidence, evidence).model_copy(update={"open": left, "facts": facts})
 
 
 def _evidence(context: ToolContext, sentence: Sentence, found: Equation | Conversion) -> Evidence:
@@ -219,7 +215,7 @@ def _solve_stated(context: ToolContext, sentence: Sentence, equations: list[Equa
             if _of_several(context, known[1], values):
                 return None
             return _result("contradicted", STATED_CONFIDENCE, [evidence])
-        return _result("supported", STATED_CONFIDENCE, [evidence], _open(context, sentence, [equation.span]))
+        return _supported(context, sentence, STATED_CONFIDENCE, [evidence], [equation.span])
     return None
 
 
@@ -286,7 +282,7 @@ def _check_formula(context: ToolContext, sentence: Sentence, formula: str) -> To
     )
     evidence = Evidence(source="calculator", text=text, span=_moved(number.span, offset))
     if pairs:
-        return _result("supported", MATCH_CONFIDENCE, [evidence], _open(context, sentence, [number.span]))
+        return _supported(context, sentence, MATCH_CONFIDENCE, [evidence], [number.span])
     return ToolResult(observation=text)
 
 

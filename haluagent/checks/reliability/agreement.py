@@ -15,7 +15,7 @@ from haluagent.types import Record
 KINDS: tuple[CallKind, ...] = get_args(CallKind)
 
 
-class LabelledRun(Record):
+class LabelledCalls(Record):
     """A run, and the kind that people gave to its calls, by their id. Calls without a label are not compared."""
 
     run: AgentRun
@@ -43,7 +43,7 @@ class JudgeAgreement(Record):
     kinds: tuple[KindAgreement, ...]
 
 
-def labelled_runs(text: str, place: str) -> Iterator[LabelledRun]:
+def labelled_runs(text: str, place: str) -> Iterator[LabelledCalls]:
     """Yield the labelled runs of JSON lines, `{"run": …, "labels": {call id: kind}}`.
 
     Raise a `ConfigError` that names the line, for a label of no call or an unknown kind too.
@@ -63,12 +63,12 @@ def labelled_runs(text: str, place: str) -> Iterator[LabelledRun]:
         if unknown := sorted(set(row["labels"]) - ids):
             raise ConfigError(f"{here}: the run has no call {unknown[0]!r}")
         try:
-            yield LabelledRun(run=run, labels=row["labels"])
+            yield LabelledCalls(run=run, labels=row["labels"])
         except ValidationError:
             raise ConfigError(f"{here}: a label is one of {', '.join(KINDS)}") from None
 
 
-def compared(run: LabelledRun, findings: Iterable[CallFinding]) -> list[tuple[CallKind, CallKind]]:
+def compared(run: LabelledCalls, findings: Iterable[CallFinding]) -> list[tuple[CallKind, CallKind]]:
     """Return what people and the judge said of each labelled call."""
     return [(run.labels[found.call_id], found.kind) for found in findings if found.call_id in run.labels]
 

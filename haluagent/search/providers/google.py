@@ -53,11 +53,13 @@ class GoogleSearch:
         calls: Calls | None = None,
         today: Callable[[], date] = date.today,
     ) -> None:
-        if endpoint is None:
-            _check_open(today())
+        if endpoint is None and today() >= CLOSES:
+            raise ConfigError(f"Google closed the Custom Search JSON API on {CLOSES}: {INSTEAD}")
         self._api = GoogleApi("customsearch", "v1", key, endpoint=endpoint, timeout=timeout, calls=calls or Calls())
         self._engine = engine
         self.endpoint = f"{endpoint or ''}?cx={engine}"
+        if endpoint is None:
+            _warn()
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
         """Search for pages in the language; see `SearchProvider.search`. At most ten results."""
@@ -68,13 +70,6 @@ class GoogleSearch:
             if "items" not in answer and "searchInformation" not in answer:
                 raise Failure("answer", "no list of results")
             return read_hits(answer.get("items", []), title="title", url="link", snippet="snippet")[:count]
-
-
-def _check_open(today: date) -> None:
-    """Raise `ConfigError` once Google has closed its API; warn before."""
-    if today >= CLOSES:
-        raise ConfigError(f"Google closed the Custom Search JSON API on {CLOSES}: {INSTEAD}")
-    _warn()
 
 
 @cache
