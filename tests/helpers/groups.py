@@ -155,8 +155,8 @@ GROUPS = {
     "train": Group(
         5.5,
         ("haluagent/train/", "haluagent/corpora/"),
-        modules("torch", "transformers", "trl", "peft", "gguf", "datasets"),
-        'pip install torch==2.13.0 ".[train]"',
+        modules("torch", "transformers", "trl", "peft", "gguf", "datasets", "sentence_transformers"),
+        'pip install torch==2.13.0 ".[train,cross-encoder]"',
     ),
     "vllm": Group(
         6.0,

@@ -1,6 +1,7 @@
 """Lion makes the steps of its paper's algorithm 2, and the preset is that of Lynx."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -9,10 +10,11 @@ from haluagent.cli.train import app
 from haluagent.errors import ConfigError
 from haluagent.train.settings import PRESETS
 
-torch = pytest.importorskip("torch")
 
-
+@pytest.mark.train
 def test_a_step_is_the_papers() -> None:
+    import torch
+
     from haluagent.train.lion import Lion
 
     weight = torch.nn.Parameter(torch.tensor([1.0, -1.0, 0.5]))
@@ -30,13 +32,16 @@ def test_a_step_is_the_papers() -> None:
     ]
 
 
+@pytest.mark.train
 def test_lion_finds_a_minimum() -> None:
+    import torch
+
     from haluagent.train.lion import Lion
 
     weight = torch.nn.Parameter(torch.tensor([3.0]))
     optimizer = Lion([weight], lr=0.05, betas=(0.9, 0.95))
 
-    def loss() -> torch.Tensor:
+    def loss() -> Any:
         optimizer.zero_grad()
         found = ((weight - 1) ** 2).sum()
         found.backward()
