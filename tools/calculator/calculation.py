@@ -45,9 +45,26 @@ _BOUND_BEFORE = re.compile(r"(?:\bover|\bunder|than|超过|超過|不到|不足)
 _BOUND_AFTER = re.compile(r"\s*\D{0,3}(?:以上|以下|多)")
 
 
+# Words of a bound or a range beside a number, which is then not what a calculation gives.
+_LOOSE_BEFORE = re.compile(
+    r"(?:\b(?:over|under|than|above|below|least|most|up to|between|from|just|some)|\d\s*(?:to|and|or|[-–—~～至到])|"
+    r"至少|至多|最多|最少|超过|超過|不到|不足|高于|低于|多于|少于)\s*[$¥€£]?\s*$",
+    re.IGNORECASE,
+)
+_LOOSE_AFTER = re.compile(
+    r"\s*(?:\+|[-–—~～至到]\s*\d|-?\s?odd\b|or (?:more|less|so)\b|(?:to|and)\s+\d|\D{0,3}(?:以上|以下|以内|多|余|餘|出头))",
+    re.IGNORECASE,
+)
+ROUGHLY_OFF = Fraction(15, 100)  # how far, relatively, `about 150` may be off before it is another number
+_FACTORS = [
+    *(Fraction(10) ** places for places in range(-9, 10) if places),
+    *map(Fraction, ("60", "1/60", "3600", "1/3600", "12", "1/12")),
+]
+
+
 class WorkedOut(NamedTuple):
     """A line with a calculation, its result and whether that is the figure; the same as a truth value; and the result without its
-    sign, None where the figure is a percentage and it is none."""
+    sign, None where the figure may be meant to be that, or the two cannot be compared."""
 
     line: str
     same: bool
@@ -70,21 +87,26 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
         value = evaluate(formula).number
     except ToolError:
         return None
-    stated = _stated(figure, said)
-    if value < 0 and _FROM_TO.fullmatch(plain) and not _is(value, stated, said):  # past midnight or past noon
-        value += _DAY // 2 if _HALVES.search(known) else _DAY
+    values, clear = [value], True
+    if _FROM_TO.fullmatch(plain):  # or past midnight or noon, or the other way round
+        halves = _HALVES.search(known)
+        values += [way % span for span in ((_DAY, _DAY // 2) if halves else (_DAY,)) for way in (value, -value)]
+        clear = not halves and 0 < value <= _DAY // 2
     if figure.is_percent:
-        readings = list(_in_percent(value, formula, numbers, known))
+        readings = [(value, one) for one in _in_percent(value, formula, numbers, known)]
     else:
-        readings = list(_in_units(value, formula, figure, said, known))
-    same = next((one for one in readings if _is(one, stated, said)), None)
-    in_percent = figure.is_percent and readings
-    shown = f"{show(readings[0] if same is None else same)}%" if in_percent else show(value)
+        readings = [(one, two) for one in values for two in _in_units(one, formula, figure, said, known)]
+    stated = _stated(figure, said)
+    same = next((pair for pair in readings if _is(pair[1], stated, said)), None)
+    value, reading = same or (readings[0] if readings else (value, value))
+    shown = f"{show(reading)}%" if figure.is_percent and readings else show(value)
     if formula != plain and abs(value) >= 60:
         shown += f" = {abs(value) // 60}*60 + {show(abs(value) % 60)}"
-    key = "differs" if same is None else "match"
+    key = "match" if same else "differs"
     line = message(f"calculator.{key}", language, formula=written, value=shown, stated=figure.text)
-    return WorkedOut(line, same=same is not None, result=shown.lstrip("-") if readings else None)
+    ways = ((one, number) for _, one in readings for number in (stated, figure))
+    another = readings and clear and not any(may_be(one, number, said) for one, number in ways)
+    return WorkedOut(line, same=bool(same), result=shown.lstrip("-") if another else None)
 
 
 @lru_cache(maxsize=16)
@@ -143,6 +165,25 @@ def _in_units(value: Fraction, formula: str, figure: Number, said: str, known: s
         yield value / 100
     if _SECOND.search(known) or (_IN_HOURS.match(said, after) and (_MINUTE.search(known) or _CLOCK.search(known))):
         yield value / 60
+
+
+def may_be(value: Fraction, number: Number, said: str) -> bool:
+    """Return whether a number that does not state a value may still be meant to: as a bound or a range, roughly, with fewer digits,
+    or in another unit."""
+    if _LOOSE_BEFORE.search(said[: number.span[0]]) or _LOOSE_AFTER.match(said, number.span[1]):
+        return True
+    off = abs(abs(value) - abs(number.value))
+    if off <= (ROUGHLY_OFF * abs(number.value) if number.approximate else _last_place(number) / 2):
+        return True
+    return any(_is(value * factor, number, said) for factor in _FACTORS)
+
+
+def _last_place(number: Number) -> Fraction:
+    """Return the size of the last digit of a number that is not a zero at its end: 1000 for 22,000."""
+    place = Fraction(1, 10 ** max(number.decimals or 0, 0))
+    while number.value and number.value % (place * 10) == 0:
+        place *= 10
+    return place
 
 
 def _is(value: Fraction, number: Number, said: str) -> bool:

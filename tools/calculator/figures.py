@@ -29,7 +29,7 @@ GAP = "___"
 LONGEST = 160  # tokens of a calculation
 TEMPERATURE = 0.8
 SAMPLES = 4  # calculations of a figure, of which one that gives it is enough: none has seen it
-AGAINST = 3  # that give the same other number
+AGAINST = SAMPLES  # that give the same other number: all
 CONFIDENCE = 0.8  # in these
 # Numbers with names in brackets before them, so that the model says of each which one it takes.
 NAMED = r"""root ::= ("[" name "]" [0-9] | [0-9.:+*/() -])+
