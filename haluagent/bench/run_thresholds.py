@@ -4,6 +4,7 @@ The spec's advice on thresholds: "measure precision/recall on a labeled set of h
 that the thresholds were chosen on would be too good, so those are kept apart.
 """
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,11 +70,12 @@ def choose(rows: Sequence[RunRow], false_alarms: float, false_blocks: float) -> 
 
 def _strictest(right: Sequence[float], every: Sequence[float], most: int) -> float:
     """Return the highest threshold that at most `most` right scores are below: in the middle between the score that it
-    must not exceed and the next lower one."""
+    must not exceed and the next lower one. Rounding never takes it above the first."""
     if most < 0 or not right:
         return 0.0
     limit = sorted(right)[min(most, len(right) - 1)]
-    return round((limit + max((score for score in every if score < limit), default=0.0)) / 2, DIGITS)
+    middle = (limit + max((score for score in every if score < limit), default=0.0)) / 2
+    return min(round(middle, DIGITS), math.floor(limit * 10**DIGITS) / 10**DIGITS)
 
 
 def table(rows: Sequence[RunRow], *, seed: int = 0, false_alarms: float = 0.1, false_blocks: float = 0.02) -> str:

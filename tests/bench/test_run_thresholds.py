@@ -47,6 +47,8 @@ def test_the_thresholds_are_the_strictest_that_keep_to_the_limits() -> None:
     right = [row(f"r{n}", False, 0.5 + n / 20) for n in range(10)]  # 0.50 … 0.95
     wrong = [row(f"w{score}", True, score) for score in (0.1, 0.44, 0.52, 0.9)]
     assert choose([*right, *wrong], 0.1, 0.0) == ChosenThresholds(emit=0.535, block=0.47)
+    close = [row("r", False, 0.4996), row("w", True, 0.4995)]  # 0.5 would hold back the right one
+    assert choose(close, 0.0, 0.0).emit == 0.499
     # a right run that its calls hold back uses up the limit, and no threshold can make up for two of them
     held = [right[9].model_copy(update={"stands": "revise"}), *right[:9]]
     assert choose([*held, *wrong], 0.1, 0.0).emit == 0.47
