@@ -73,13 +73,15 @@ class _Branch:
         self.messages: list[Message] = state.task.messages(sentence, state.recalled(sentence))
         self.told = ""
         self.format_errors = 0
+        self.steps_left = state.limits.steps
         self.last_observation = ""
         self.remark = ""
         self.doubted: MemoryEntry | None = None
         self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
-        for _ in range(self.state.limits.steps):
+        while self.steps_left:
+            self.steps_left -= 1
             turn = await self.next_turn()
             if turn is None:
                 return await self.give_up("format_errors")
@@ -139,9 +141,10 @@ class _Branch:
         return None
 
     def may_ask_again(self, name: str, result: ToolResult) -> bool:
-        """Count a call that decided nothing, and return whether its tool may be called again, in other words."""
+        """Count a call that decided nothing, and return whether its tool may be called again, in other words, and a step is left
+        for that."""
         self.asked[name] += 1
-        return result.again and self.asked[name] < self.state.limits.queries
+        return result.again and self.steps_left > 0 and self.asked[name] < self.state.limits.queries
 
     async def withdraw(self, name: str) -> None:
         """Stop offering a tool that has nothing new to say here. After the last one those are offered that were not yet."""
