@@ -56,7 +56,7 @@ async def convert(
 
     Without `value`, convert what the question and the reference give to the units of the sentence. All of this are facts for
     `match` to read. Where the sentence has both quantities and they are the same, that part of it is supported (0.75); where they
-    are not, nothing is decided, since the model chose which to compare.
+    are not, or may be two differences of temperature, nothing is decided, since the model chose which to compare.
     Raises FormatError for a unit that is not known or can be read in several ways (`ton`, `cup`, `m`), and for units of two
     dimensions; ToolError where there is nothing to convert.
     """
@@ -84,9 +84,11 @@ def _converted(context: ToolContext, sentence: Sentence, value: str, to: str, cl
     if not claimed:
         text = message("convert.value", context.language, value=value, computed=computed)
         return ToolResult(observation=text, facts=(text,))
-    key = "same" if same else "other"
+    key = {True: "same", False: "other", None: "undecided"}[same]
     text = message(f"convert.{key}", context.language, value=value, computed=computed, claimed=claimed.strip())
     spans = [place.span for place in find_quantities(sentence.text) if is_same(place, one) or is_same(place, other)]
+    if same is None:
+        return ToolResult(observation=text)
     if not same or len(spans) != 2:
         return ToolResult(observation=text, facts=(text,))
     start = sentence.span[0]

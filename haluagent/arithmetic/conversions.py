@@ -5,6 +5,7 @@ between them. What lies between right and clearly wrong is left out, and so is w
 equality at the beginning of a sentence is wrong: elsewhere a share, a count, a scale or a recipe's rounding may be meant.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -226,7 +227,9 @@ def facts(said: str, known: str) -> list[str]:
             continue  # it stands there as it is
         for one in same:
             if one.unit != other.unit and len(one.unit.names) == len(other.unit.names) == 1 and _near(one, other):
-                lines.append(f"{one.text.strip()} = {in_unit_of(one, other)[0]}")
+                computed, holds = in_unit_of(one, other)
+                if holds is not None or one.unit.dimension != "temperature":  # it may be a difference
+                    lines.append(f"{one.text.strip()} = {computed}")
     return list(dict.fromkeys(lines))
 
 
@@ -317,7 +320,9 @@ def _coarse(quantity: Quantity) -> Fraction:
 
 
 def _shown(value: Fraction, like: Quantity) -> str:
-    """Return a value with two digits more than a quantity has, and its unit."""
-    digits = len(str(like.last.denominator)) + 1
-    number = f"{float(value):,.{digits}f}".rstrip("0").rstrip(".")
+    """Return a value with two digits more than a quantity has, and at least four that are significant below one, and its unit."""
+    size, digits = float(value), len(str(like.last.denominator)) + 1
+    if 0 < abs(size) < 1:
+        digits = max(digits, 3 - math.floor(math.log10(abs(size))))
+    number = f"{size:,.{digits}f}".rstrip("0").rstrip(".")
     return f"{number} {like.name}" if like.name.isascii() or like.name[0] in "°℃℉" else f"{number}{like.name}"

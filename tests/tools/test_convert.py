@@ -78,6 +78,9 @@ def test_another_result_decides_nothing(call: Callable[..., ToolResult]) -> None
         ("500 light years", "parsec", "500 light years = 153.3007 parsec"),
         ("2 metric tons", "kg", "2 metric tons = 2,000 kg"),
         ("1千瓦", "瓦", "1千瓦 = 1,000瓦"),
+        ("30 mg", "kg", "30 mg = 0.00003 kg"),
+        ("120 rpm", "rps", "120 rpm = 2 rps"),
+        ("2 kHz", "Hz", "2 kHz = 2,000 Hz"),
     ],
 )
 def test_any_unit_that_has_one_size(call: Callable[..., ToolResult], value: str, to: str, text: str) -> None:
@@ -102,6 +105,12 @@ def test_any_unit_that_has_one_size(call: Callable[..., ToolResult], value: str,
         "度",
         "dB",
         "hp",
+        "kB",
+        "MB",
+        "gigabytes",
+        "TB/s",
+        "ML",
+        "Ml",
     ],
 )
 def test_what_can_be_read_in_several_ways_is_refused(call: Callable[..., ToolResult], text: str) -> None:
@@ -130,6 +139,32 @@ def test_what_can_be_read_in_several_ways_is_refused(call: Callable[..., ToolRes
 def test_what_is_no_quantity_is_an_error_of_the_call(call: Callable[..., ToolResult], value: str) -> None:
     with pytest.raises(HaluAgentError):
         call("It is so.", value=value, to="km")
+
+
+@pytest.mark.parametrize(
+    ("value", "to"),
+    [
+        ("60 rpm", "Hz"),
+        ("1 kHz", "rpm"),
+        ("1 Hz", "rad/s"),
+        ("5 cd", "lm"),
+        ("5 lux", "nit"),
+        ("5 Gy", "mSv"),
+        ("5 Bq", "Hz"),
+    ],
+)
+def test_what_has_one_dimension_and_is_not_the_same_is_refused(
+    call: Callable[..., ToolResult], value: str, to: str
+) -> None:
+    with pytest.raises(FormatError, match="cannot be converted"):
+        call("It is so.", value=value, to=to)
+
+
+def test_a_difference_of_temperature_is_no_fact(call: Callable[..., ToolResult]) -> None:
+    found = call("It rose by 10 °C, which is 18 °F.", value="10 °C", claimed="18 °F")
+    assert (found.label, found.facts) == (None, ()) and "cannot be told" in found.observation
+    with pytest.raises(ToolError, match="nothing here is given in another unit"):
+        call("It rose by 9 °F.", reference="It rose by 5 °C.")
 
 
 def test_units_of_two_dimensions_and_no_unit(call: Callable[..., ToolResult]) -> None:
