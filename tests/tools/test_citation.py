@@ -143,6 +143,83 @@ def test_what_was_given_is_not_called_wrong(given: str) -> None:
     assert verdict(absent, "en", bibliography=Works(), **{given: absent}) == "unverified"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "doi:{}—the first",
+        "doi:{}–a",
+        "见 doi:{}——首次测量。",
+        "doi:{}[1].",
+        "[doi:{}][1]",
+        "doi:{}'s abstract",
+        '<a href="https://doi.org/{0}">https://doi.org/{0}</a>',
+        "<ref>doi:{}</ref>",
+        "doi:{}<br>Next",
+        "doi:{}¹",
+        "doi:{}†",
+        "doi:{}•",
+        "doi:{}→",
+        "doi:{}…",
+        "doi:{}\u200b",
+        "doi:{}(2013)",
+        "doi:{}.In it",
+        "doi:{}--the first",
+        "doi:{}?utm_source=a",
+    ],
+)
+def test_what_is_written_right_behind_a_doi_is_none_of_it(text: str) -> None:
+    assert check(text.format(DEEP), bibliography=Works()).label == "supported"
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("See https://doi.org/10.1016/S0140-6736%2820%2930183-5.", "supported"),
+        ("See https://doi.org/10.1002/(SICI)1097-0258(19980815)17:15%3C1661::AID-SIM968%3E3.0.CO%3B2-2", "supported"),
+        ("See doi:10.1016/j.cell.\n2013.01.001", None),
+        ("See doi:10.1016/j.cell.2013-\n01.001", None),
+        ("See doi:10.1038/nature99999—the first", None),
+        ("See doi:10.1038/nature99999.\nIt is the first.", "contradicted"),
+        ("1. See doi:10.1038/nature99999\n2. See the other.", "contradicted"),
+    ],
+)
+def test_only_a_doi_that_is_read_to_its_end_is_absent(text: str, want: Label | None) -> None:
+    about = context(text, bibliography=Works())
+    found = [asyncio.run(citation.run(about, one)) for one in about.sentences if find_identifiers(one.text)]
+    assert [one.label for one in found] == [want]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is ISBN 978-0-306-40615-\n7.",
+        "It is ISBN 978-0-306-40615- 7.",
+        "It is ISBN 978-0-306-40615-**7**.",
+        "It is ISBN 978-0-306-40615-…",
+        "It is ISBN 978030640615.",
+        "It begins as ISBN 978-0-306-406.",
+        "It has the ISBN 1234567890.",
+        "It has the ISBN 978-0-000-00000-0.",
+        "It has the ISBN 978-1-111-11111-X.",
+        "It has the ISSN 1234-5678.",
+        "It has the PMID 1234567890.",
+        "It is arXiv:1234.56789.",
+        "Its ISSN 1975-2025 volumes are online.",
+        "Enter an ISBN such as 978-0-306-40615-8 there.",
+        "Replace ISBN 978-0-306-40615-8 by yours.",
+        "A search for ISBN 978-0-306-40615-8 returns nothing.",
+        "The form rejected ISBN 978-0-306-40615-8.",
+        "Numbers (e.g. ISBN 978-0-306-40615-8) go there.",
+        "在表单中输入ISBN 978-0-306-40615-8。",
+    ],
+)
+def test_what_is_cut_off_or_only_shows_a_form_is_not_called_malformed(text: str) -> None:
+    about = context(text)
+    assert all(
+        asyncio.run(citation.run(about, one)).label is None for one in about.sentences if find_identifiers(one.text)
+    )
+
+
 @pytest.mark.parametrize("error", [SearchError("no connection"), QuotaExhausted("used up")])
 def test_a_failed_look_up_decides_nothing_and_says_why(error: Exception) -> None:
     result = check(f"See doi:{DEEP}.", bibliography=Works(error))

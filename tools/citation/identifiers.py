@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import unquote
 
 from haluagent.text.places import Taken
 from haluagent.types import Span
@@ -61,6 +62,15 @@ _LEADS = re.compile(
     r"(?:\]\(|\s?[:：]?\s?))+\Z",
     re.IGNORECASE,
 )
+# Where a DOI may end before what is written right behind it: a mark, a tag, a bracket, a dash, the next sentence.
+_CUTS = tuple(
+    re.compile(cut, re.ASCII)
+    for cut in (
+        r"[^A-Za-z0-9._;()/:<>+-].*", r"</?[A-Za-z].*", r"(?:\[[^\[\]]*\]|\([^()]*\))+\Z", r"--.*", r"[.:;][A-Z][a-z]*\Z", r"[;,#?&].*",
+    )
+)  # fmt: skip
+_FILLER = re.compile(r"(?:97[89]|10\.\d+/)?(?P<digits>[\d.]{4,})[\dX]")
+_YEARS = re.compile(r"(?:1[89]|20)\d\d-(?:1[89]|20)\d\d")
 _PAIRS = {")": "(", "]": "[", ">": "<", "）": "（"}
 
 
@@ -86,13 +96,20 @@ def plainly(text: str) -> str:
     return text.translate(_PLAIN)
 
 
+def is_filler(value: str) -> bool:
+    """Return whether an identifier only shows what one looks like: 1234567890, 978-0-000-00000-0."""
+    filler = _FILLER.fullmatch(value)
+    digits = filler["digits"].replace(".", "") if filler else ""
+    return bool(digits) and (digits in "1234567890123" or len(set(digits)) == 1)
+
+
 def find_identifiers(text: str) -> list[Identifier]:
     """Return the identifiers of a text in their order. One in an address is read as what it is, and no address."""
     plain = plainly(text[:MAX_TEXT])
     taken = Taken(len(plain))
     found: list[Identifier] = []
     readers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Identifier | None]], ...] = (
-        (_ISBN, _isbn), (_ISSN, _issn), (_ARXIV, _arxiv), (_OLD_ARXIV, _arxiv), (_DOI, _doi), (_PMID, _pmid), (_URL, _url),
+        (_ISBN, _isbn), (_ISSN, _issn), (_ARXIV, _arxiv), (_OLD_ARXIV, _arxiv), (_DOI, lambda match: _doi(match, text)), (_PMID, _pmid), (_URL, _url),
     )  # fmt: skip
     for pattern, read in readers:
         for match in pattern.finditer(plain):
@@ -119,7 +136,8 @@ def _link(text: str, start: int) -> int:
 
 
 def _isbn(match: re.Match[str]) -> Identifier | None:
-    """Read an ISBN. What follows after a blank may be another number: the first groups that make an ISBN are one."""
+    """Read an ISBN. What follows after a blank may be another number: the first groups that make an ISBN are one. One of 13 digits
+    that has fewer may go on in the next line."""
     groups = match["value"].upper().split(" ")
     readings = [" ".join(groups[: index + 1]) for index in range(len(groups))]
     compact = {reading: re.sub(r"[ -]", "", reading) for reading in readings}
@@ -133,11 +151,11 @@ def _isbn(match: re.Match[str]) -> Identifier | None:
         if _isbn_holds(compact[reading]):
             return made(reading, None)
     for reading in (readings[0], readings[-1]):
-        if re.fullmatch(r"\d{9}[\dX]|97[89]\d{10}", compact[reading]):
+        if re.fullmatch(r"(?!97[89])\d{9}[\dX]|97[89]\d{10}", compact[reading]):
             return made(reading, "check")
         if re.fullmatch(r"\d{13}", compact[reading]):
             return made(reading, "prefix")
-    if len(readings) == 1 and re.fullmatch(r"\d{11,12}|\d{14}", compact[readings[0]]):
+    if len(readings) == 1 and re.fullmatch(r"(?!97[89])\d{11,12}|\d{14}", compact[readings[0]]):
         return made(readings[0], "length")
     return None
 
@@ -150,7 +168,9 @@ def _isbn_holds(value: str) -> bool:
     return False
 
 
-def _issn(match: re.Match[str]) -> Identifier:
+def _issn(match: re.Match[str]) -> Identifier | None:
+    if _YEARS.fullmatch(match["value"]):
+        return None
     value = re.sub(r"[ -]", "", match["value"]).upper()
     total = sum((8 - index) * (10 if digit == "X" else int(digit)) for index, digit in enumerate(value))
     return _made("issn", match, value, None if total % 11 == 0 else "check")
@@ -166,7 +186,8 @@ def _arxiv(match: re.Match[str]) -> Identifier:
     return _made("arxiv", match, match["value"].lower(), wrong)
 
 
-def _doi(match: re.Match[str]) -> Identifier | None:
+def _doi(match: re.Match[str], text: str) -> Identifier | None:
+    """Read a DOI, and where else it may end in the text as it was written."""
     labelled = match["label"] is not None
     value = _trimmed(match["value"])
     if value.endswith("/"):
@@ -176,8 +197,11 @@ def _doi(match: re.Match[str]) -> Identifier | None:
     )
     if wrong and not labelled:
         return None
-    shorter = re.split(r"[;,#?&]", value)[0]
-    return _made("doi", match, value, wrong, others=(shorter,) if shorter not in (value, "") else (), sure=labelled)
+    start = match.start("value")
+    written = text[start : start + len(value)]
+    readings = [unquote(value), *(plainly(_trimmed(cut.sub("", written))) for cut in _CUTS)]
+    others = tuple(other for other in dict.fromkeys(readings) if other != value and "/" in other)
+    return _made("doi", match, value, wrong, others, sure=labelled)
 
 
 def _pmid(match: re.Match[str]) -> Identifier:

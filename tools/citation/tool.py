@@ -15,7 +15,7 @@ from haluagent.tooling.coverage import open_parts
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
 from haluagent.tools.citation.comparison import compare
-from haluagent.tools.citation.identifiers import Identifier, Kind, find_identifiers, plainly
+from haluagent.tools.citation.identifiers import Identifier, Kind, find_identifiers, is_filler, plainly
 from haluagent.types import Evidence, Label, Sentence, Span, ToolResult
 
 MALFORMED = 0.97  # that what breaks the rules of its identifier is wrong
@@ -36,10 +36,12 @@ _MENTIONED = re.compile(
 )
 _NOT_MEANT = re.compile(
     r"\b(?:invalid|fake|fictitious|fictional|placeholder|dummy|example|sample|format|looks? like|check ?sum|check digit|misprint\w*|"
-    r"hypothetical)\b"
-    r"|示例|举例|例如|比如|占位|无效|虚构|格式|校验|印错|误印|样例",
+    r"hypothetical|such as|for instance|enter(?:s|ed|ing)?|typ(?:es?|ed|ing)|replac\w*|until|reject\w*|returns? nothing)\b|\be\.\s?g\.|"
+    r"示例|举例|例如|比如|占位|无效|虚构|格式|校验|印错|误印|样例|输入|填入|替换",
     re.IGNORECASE,
 )
+_CERTAIN = re.compile(r"[\w.()/:;-]+", re.ASCII)  # a DOI that ends where it seems to
+_GOES_ON = re.compile(r"[.-]?[ \t]*\r?\n[ \t]*(?!\d{1,3}[.)、]?\s)(?:[a-z0-9]|[A-Z]\S*\d)")  # in the next line
 _NOWHERE = re.compile(r"(?:^|\.)(?:example(?:\.(?:com|org|net))?|invalid|test|local|localhost)\Z")
 
 
@@ -128,7 +130,12 @@ class _Finding:
 def _may_blame(context: ToolContext, sentence: Sentence, one: Identifier) -> bool:
     """Return whether an identifier may be called wrong: the sentence cites it as one, and it was not given."""
     rest = covered(sentence.text, [other.span for other in find_identifiers(sentence.text)], " ")
-    if not one.sure or _NOT_MEANT.search(f"{rest} {context.question}") or why_open(rest, one.span, False):
+    if (
+        not one.sure
+        or is_filler(one.value)
+        or _NOT_MEANT.search(f"{rest} {context.question}")
+        or why_open(rest, one.span, False)
+    ):
         return False
     return letters(one.value) not in letters(f"{context.question}\n{context.reference or ''}")
 
@@ -169,7 +176,8 @@ async def _registered(context: ToolContext, sentence: Sentence, one: Identifier)
     for value in (one.value, *one.others):
         work = work or await context.bibliography.work(prefix + value, language)
     if work is None:
-        blamed = one.kind == "doi" and _may_blame(context, sentence, one)  # a new arXiv id gets its DOI later
+        whole = _CERTAIN.fullmatch(shown) and not _GOES_ON.match(context.response, sentence.span[0] + one.place[1])
+        blamed = one.kind == "doi" and whole and _may_blame(context, sentence, one)  # a new arXiv id gets its DOI later
         text = message("citation.absent", language, value=shown)
         return _Finding(text, one.place, "contradicted" if blamed else None, ABSENT)
     before = context.response[: sentence.span[0]][-LINE:].rpartition("\n")[
