@@ -14,6 +14,7 @@ from haluagent.errors import QuotaExhausted, SearchError, ToolError
 from haluagent.protocols import Publication, ToolContext
 from haluagent.text.segment import split
 from haluagent.tooling.registry import Registry
+from haluagent.tools.citation.comparison import compare
 from haluagent.tools.citation.identifiers import find_identifiers
 from haluagent.tools.citation.tool import citation
 from haluagent.types import CheckedPart, Label, Language, ToolResult
@@ -218,6 +219,41 @@ def test_what_is_cut_off_or_only_shows_a_form_is_not_called_malformed(text: str)
     assert all(
         asyncio.run(citation.run(about, one)).label is None for one in about.sentences if find_identifiers(one.text)
     )
+
+
+LONG = Publication(title="A survey of the methods for deep networks", authors=("Müller", "Mac Donald"), years=(2015,))
+WHO = Publication(title="Guidelines", authors=("World Health Organization",), years=(2015,))
+HAN = Publication(title="城市轨道交通的客流预测方法", authors=("陈",), years=(2016,))
+
+
+@pytest.mark.parametrize(
+    ("text", "work", "want"),
+    [
+        ("(Nature, 2019, ", LONG, []),
+        ("(August 2019, ", LONG, []),
+        ("(Retrieved 2023, ", LONG, []),
+        ("(Food and Agriculture Organization, 2019, ", LONG, []),
+        ("（人口研究，2019，", HAN, []),
+        ("（发表于2019，", HAN, []),
+        ("（李明等，2019，", HAN, ["author", "year"]),
+        ("(Smith et al., 2019, ", LONG, ["author", "year"]),
+        ("(Smith and Jones, 2015, ", LONG, ["author"]),
+        ("(Müller, 2019, ", LONG, ["year"]),
+        ("(Mueller et al., 2015, ", LONG, []),
+        ("(MacDonald & Smith, 2015, ", LONG, []),
+        ("(WHO et al., 2015, ", WHO, []),
+        ("(Smith et al., 2015, ", WHO, []),
+        ("the book “Lehrbuch der Physik” (", LONG, []),
+        ("the paper “Networks that grow near water without teachers” (2015, ", LONG, ["title"]),
+        ("the paper “Growing rice near rivers” (2015, ", LONG, []),
+        ("the paper “Growing rice near rivers” (", LONG, ["title"]),
+    ],
+)
+def test_what_may_be_another_name_of_the_same_is_not_called_another(
+    text: str, work: Publication, want: list[str]
+) -> None:
+    found = compare(text + "doi:10.1/x)", "", (len(text) + 4, len(text) + 10), work)
+    assert [one.field for one in found if one.same is False] == want
 
 
 @pytest.mark.parametrize("error", [SearchError("no connection"), QuotaExhausted("used up")])

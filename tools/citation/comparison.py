@@ -19,12 +19,13 @@ UNLIKE = 0.25
 LONGEST = 200  # characters of an entry between title and DOI
 SHORTEST = 3  # words, or pairs of Chinese characters, of a title that is compared
 
-_NAME = r"[A-Z\u00c0-\u00de][\w’'-]+(?: [A-Z\u00c0-\u00de][\w’'-]+)?|[\u4e00-\u9fff]{2,4}"
+_WORD = r"[A-Z\u00c0-\u00de][\w’'-]+"
+_NAME = rf"{_WORD}(?: {_WORD})?|[\u4e00-\u9fff]{{2,4}}?"
 _YEAR = r"(?:1[5-9]|20)\d{2}(?!\d)"
 _LABEL = r"(?:(?:doi|arXiv)\s?[:：]?\s*)?(?:https?://(?:dx\.|www\.)?(?:doi|arxiv)\.org/(?:abs/)?)?\Z"
 _JOURNAL = r"(?:(?:[A-Z][\w.]*(?: (?:of|the|and|in|for|&|[A-Z][\w.]*)){0,7}|《[^《》]+》)[,，;；]\s*)?"
 _IN_BRACKET = re.compile(
-    rf"[(（\[]\s*(?P<name>{_NAME})(?:,? (?:and|&) (?:{_NAME})| et al\.?|\s?等人?)?\s?[,，]?\s*(?P<year>{_YEAR})[a-z]?"
+    rf"[(（\[]\s*(?P<name>{_NAME})(?P<others>,? (?:and|&) {_WORD}| et al\.?|\s?等人?)?\s?[,，]?\s*(?P<year>{_YEAR})[a-z]?"
     rf"\s?[,，;；:：]\s*{_JOURNAL}{_LABEL}",
 )
 _ENTRY = re.compile(
@@ -38,6 +39,15 @@ _CALLED = re.compile(
 
 _BESIDE = re.compile(rf"[”\"》」*]?\s*[,，]?\s*[(（\[]?\s*(?:{_YEAR}[,，]\s*)?{_LABEL}", re.IGNORECASE)
 _ANOTHER = re.compile(r"[(（]\d{4}|\[\d+\]|doi|https?:", re.IGNORECASE)
+
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "æ": "ae", "Æ": "AE", "đ": "d", "ı": "i"})
+_GROUP = re.compile(
+    r"\w+\W+\w+\W+\w|collaborat|consorti|group|team|investigator|committee|network|society|organi[sz]ation"
+)
+_FOREIGN = re.compile(
+    r"\b(?:der|das|und|von|zur|zum|im|einer?|uber|fur|les?|la|des|et|du|une?|pour|dans|sur|el|los|las|del?|para|con|il|lo|gli|di|della|"
+    r"da|dos|het|een|och)\b"
+)
 
 Field = Literal["title", "author", "year"]
 
@@ -59,6 +69,7 @@ def compare(text: str, before: str, place: Span, work: Publication) -> list[Stat
     line, offset = before + text, len(before)
     named = _named(line, work)
     head = line[: offset + place[0]]
+    dated = any(str(year) in head for year in work.years)
     cited = _IN_BRACKET.search(head) or _entry(head)
     found: list[Stated] = []
 
@@ -67,15 +78,17 @@ def compare(text: str, before: str, place: Span, work: Publication) -> list[Stat
         found.append(Stated(field, match[group], (start - shift, end - shift), same))
 
     if cited:
-        add("author", cited, "name", offset, _same_author(cited["name"], work))
-        add("year", cited, "year", offset, _same_year(int(cited["year"]), work))
+        author, year = _same_author(cited["name"], work), _same_year(int(cited["year"]), work)
+        alone = cited.re is _IN_BRACKET and not cited["others"]  # a name, or a journal, a month, a publisher
+        add("author", cited, "name", offset, author or None if alone else author)
+        add("year", cited, "year", offset, year or None if alone and not author else year)
     for match, groups, shift in (
         (cited, _ENTRY.groupindex, offset),
         (_called(text[: place[0]]), _CALLED.groupindex, 0),
     ):
         for group in groups if match else ():
             if match and group not in ("name", "year") and match.groupdict().get(group):
-                same = _same_title(match[group], work)
+                same = _same_title(match[group], work, dated)
                 add("title", match, group, shift, None if same is False and named else same)
     return found
 
@@ -97,29 +110,40 @@ def _called(head: str) -> re.Match[str] | None:
 
 def _named(text: str, work: Publication) -> bool:
     """Return whether an author of the work is named in the text: what else it says may then be another of their titles."""
-    plain = _plain(text)
-    return any(re.search(rf"(?<!\w){re.escape(_plain(name))}(?!\w)", plain) for name in work.authors)
+    plain = _spelled(text)
+    return any(re.search(rf"(?<!\w){re.escape(_spelled(name))}(?!\w)", plain) for name in work.authors)
 
 
-def _same_title(title: str, work: Publication) -> bool | None:
-    """Compare by words; None where a title is short, or may be a translation or another edition's."""
+def _same_title(title: str, work: Publication, dated: bool) -> bool | None:
+    """Compare by words; None where a title is short, or may be a translation (it shares no word, and the year fits) or another
+    edition's."""
     one, other = words(_plain(title)), words(_plain(work.title))
     if min(len(one), len(other)) < SHORTEST or _script(title) != _script(work.title):
         return None
     share = len(one & other) / min(len(one), len(other))
-    return True if share >= ALIKE else False if share <= UNLIKE else None
+    if share >= ALIKE:
+        return True
+    translated = (dated and not share) or any(_FOREIGN.search(_plain(one)) for one in (title, work.title))
+    return False if share <= UNLIKE and not translated else None
 
 
 def _same_author(name: str, work: Publication) -> bool | None:
-    """Look the name up among the registry's; None where it has none, or has them in another script."""
+    """Look the name up among the registry's; None where it has none, has them in another script, or where one may be a
+    group or an abbreviation."""
     known = [author for author in work.authors if _script(author) == _script(name)]
     if len(known) < len(work.authors) or not known:
         return None
-    parts = set(re.findall(r"\w+", _plain(name)))
-    return any(
-        parts & set(re.findall(r"\w+", _plain(author))) or (_script(name) == "han" and name.startswith(author[:1]))
-        for author in known
-    )
+    if any(
+        _parts(name) & _parts(author) or (_script(name) == "han" and name.startswith(author[:1])) for author in known
+    ):
+        return True
+    return None if name.isupper() or any(_GROUP.search(_plain(author)) for author in known) else False
+
+
+def _parts(name: str) -> set[str]:
+    """Return the words of a name, and all of it as one (MacDonald, Mac Donald)."""
+    spelled = _spelled(name)
+    return {re.sub(r"\W", "", spelled), *re.findall(r"\w+", spelled)}
 
 
 def _same_year(year: int, work: Publication) -> bool | None:
@@ -135,7 +159,12 @@ def _script(text: str) -> str:
     return "han" if re.search(r"[\u3400-\u9fff]", text) else "latin"
 
 
+def _spelled(text: str) -> str:
+    """Return a name as it is without umlauts, however they are written (Müller, Mueller, Muller)."""
+    return re.sub(r"([aou])e", r"\1", _plain(text))
+
+
 def _plain(text: str) -> str:
     """Return a text without capitals and accents."""
-    parts = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("ø", "o").replace("Ø", "O").replace("ł", "l"))
+    parts = unicodedata.normalize("NFKD", text.translate(_LETTERS))
     return "".join(character for character in parts if not unicodedata.combining(character)).casefold()

@@ -109,7 +109,8 @@ def find_identifiers(text: str) -> list[Identifier]:
     taken = Taken(len(plain))
     found: list[Identifier] = []
     readers: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Identifier | None]], ...] = (
-        (_ISBN, _isbn), (_ISSN, _issn), (_ARXIV, _arxiv), (_OLD_ARXIV, _arxiv), (_DOI, lambda match: _doi(match, text)), (_PMID, _pmid), (_URL, _url),
+        (_ISBN, _isbn), (_ISSN, _issn), (_ARXIV, _arxiv), (_OLD_ARXIV, _arxiv),
+        (_DOI, lambda match: _doi(match, text)), (_PMID, _pmid), (_URL, _url),
     )  # fmt: skip
     for pattern, read in readers:
         for match in pattern.finditer(plain):
