@@ -75,7 +75,7 @@ def _strictest(right: Sequence[float], every: Sequence[float], most: int) -> flo
         return 0.0
     limit = sorted(right)[min(most, len(right) - 1)]
     middle = (limit + max((score for score in every if score < limit), default=0.0)) / 2
-    return min(round(middle, DIGITS), math.floor(limit * 10**DIGITS) / 10**DIGITS)
+    return min(round(middle, DIGITS), math.floor(limit * 10.0**DIGITS) / 10.0**DIGITS)
 
 
 def table(rows: Sequence[RunRow], *, seed: int = 0, false_alarms: float = 0.1, false_blocks: float = 0.02) -> str:

@@ -66,7 +66,7 @@ _LEADS = re.compile(
 _CUTS = tuple(
     re.compile(cut, re.ASCII)
     for cut in (
-        r"[^A-Za-z0-9._;()/:<>+-].*", r"</?[A-Za-z].*", r"(?:\[[^\[\]]*\]|\([^()]*\))+\Z", r"--.*", r"[.:;][A-Z][a-z]*\Z", r"[;,#?&].*",
+        r"[^A-Za-z0-9._;()/:<>+-].*", r"</?[A-Za-z].*", r"(?:\[[^\[\]]*\]|\([^()]*\))+\Z", r"--.*", r"[.:;][A-Z][a-z]*\Z", r";.*",
     )
 )  # fmt: skip
 _FILLER = re.compile(r"(?:97[89]|10\.\d+/)?(?P<digits>[\d.]{4,})[\dX]")
@@ -201,7 +201,7 @@ def _doi(match: re.Match[str], text: str) -> Identifier | None:
     start = match.start("value")
     written = text[start : start + len(value)]
     readings = [unquote(value), *(plainly(_trimmed(cut.sub("", written))) for cut in _CUTS)]
-    others = tuple(other for other in dict.fromkeys(readings) if other != value and "/" in other)
+    others = tuple(other for other in dict.fromkeys(readings) if other != value and re.search("/.", other))
     return _made("doi", match, value, wrong, others, sure=labelled)
 
 
