@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
+from waiting import until
 
 from haluagent.checks.runs.audit import read_audit
 from haluagent.cli.main import run as haluagent
@@ -237,6 +238,42 @@ def test_a_server_that_lists_no_tools(tmp_path: Path, on_error: str, runs: bool)
     server = ECHO.replace('"tools": [', '"none": [')
     _, answers = relayed(tmp_path, called(1, name="a"), server=server, options=("--on-error", on_error))
     assert answers[0]["result"].get("isError", False) is not runs
+
+
+@pytest.mark.parametrize("cursor", ["", "x"])
+def test_a_list_of_tools_without_end_ends(tmp_path: Path, cursor: str) -> None:
+    server = ECHO.replace('"tools": [', f'"nextCursor": "{cursor}", "tools": [')
+    _, answers = relayed(tmp_path, called(1, name="a"), server=server)
+    assert "got" in answers[0]["result"]["_meta"]
+
+
+def test_a_malformed_list_of_tools_is_passed_on(tmp_path: Path) -> None:
+    server = ECHO.replace('{"name": "a",', '{"name": [],')
+    lines = ['{"id": 1, "method": "tools/list"}', '{"id": 2, "method": "ping"}']
+    code, answers = relayed(tmp_path, *lines, server=server, options=("--context-tool",))
+    assert code == 0 and [answer["id"] for answer in answers] == [1, 2]
+    assert [tool["name"] for tool in answers[0]["result"]["tools"]] == [[]]
+
+
+STUBBORN = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with open(sys.argv[1], "w") as file:
+    file.write(f"{os.getpid()}\\n")
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("leaves", [lambda process: process.terminate(), lambda process: process.stdin.close()])
+def test_no_server_outlives_the_proxy(tmp_path: Path, leaves: Callable[[Any], None]) -> None:
+    note = tmp_path / "pid"
+    command = [sys.executable, "-m", "haluagent", "mcp-proxy", "--", sys.executable, "-c", STUBBORN, str(note)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        until(lambda: note.exists() and note.read_text().endswith("\n"))
+        leaves(process)
+        process.wait(240)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
 
 
 def test_a_server_that_ends_and_one_that_is_not_there(tmp_path: Path, capsys: Any) -> None:

@@ -28,7 +28,7 @@ CONTEXT = "haluagent/context"  # the key in `_meta` of a call: a text or a list 
 FINDINGS = "haluagent/validation"  # the key in `_meta` of the result of a stopped call
 CONTEXT_TOOL = "set_context"
 SECONDS = 30.0  # for the server's list of its tools
-GRACE = 5.0  # seconds in which the server may end by itself
+GRACE = 1.0  # seconds for the server's last answers; then a third of it to end by itself, and another after SIGTERM
 CHUNK = 1 << 16
 INVALID_REQUEST, INVALID_PARAMS, PARSE_ERROR = -32600, -32602, -32700
 ENDED = 3  # the exit code if the server ended before the client did
@@ -77,24 +77,40 @@ class McpRelay:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         for serve in (self._serve_client, self._serve_server):
             threading.Thread(target=serve, daemon=True).start()
+        ended = None
         try:
-            left = self._ended.get() == self._serve_client
-        finally:  # at once: a client may not wait for long
+            ended = self._ended.get()
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already
+            if ended is None:
+                self._server.terminate()
+            self._close_session()  # at once: a client may not wait for long
+            code = self._end_server(asked=ended == self._serve_client)
+        if ended == self._serve_client:
+            return 0
+        logger.error("the server ended with exit code %s", code)
+        return ENDED
+
+    def _close_session(self) -> None:
+        try:
             self._session.close()
-        if left:
+        except Exception as error:  # whatever the error, the server is not left behind
+            logger.error("the report on the session could not be logged: %s", error)
+
+    def _end_server(self, *, asked: bool) -> int:
+        """Let the server end by itself, or else end it: within 2 s, after which clients kill. Return its exit code."""
+        if asked:
             assert self._server.stdin is not None
-            with self._to_server, suppress(OSError):
+            with suppress(OSError):
                 self._server.stdin.close()
             with suppress(queue.Empty):
                 self._ended.get(timeout=GRACE)  # its last answers
         for end in (self._server.terminate, self._server.kill):
             try:
-                self._server.wait(GRACE)
+                return self._server.wait(GRACE / 3)
             except subprocess.TimeoutExpired:
                 end()
-        if not left:
-            logger.error("the server ended with exit code %s", self._server.wait())
-        return 0 if left else ENDED
+        return self._server.wait()
 
     def _serve_client(self) -> None:
         try:
@@ -188,6 +204,7 @@ class McpRelay:
         if self._listed:
             return
         tools: list[Any] = []
+        seen: list[Any] = []
         self._listed, cursor = True, None
         try:
             while True:
@@ -202,8 +219,10 @@ class McpRelay:
                 if not isinstance(found, dict) or not isinstance(found.get("tools"), list):
                     raise ConfigError("the server does not list its tools")
                 tools += found["tools"]
-                if (cursor := found.get("nextCursor")) is None:
+                cursor = found.get("nextCursor")
+                if not cursor or cursor in seen:  # a list without end is of no use
                     break
+                seen.append(cursor)
             self._session.offer(tools)
         except Exception:
             self._listed = False
@@ -251,13 +270,13 @@ class McpRelay:
         method, result = request.get("method"), message.get("result")
         if not isinstance(result, dict) or result.get("resultType") == "input_required":
             return False
-        if method == "tools/list":
-            names = {tool.get("name") for tool in result.get("tools") or () if isinstance(tool, dict)}
-            if self._context_tool and result.get("nextCursor") is None and CONTEXT_TOOL not in names:
-                result["tools"] = [*(result.get("tools") or ()), DESCRIPTION]
-                return True
-            return False
         try:
+            if method == "tools/list":
+                names = {tool.get("name") for tool in result.get("tools") or () if isinstance(tool, dict)}
+                if self._context_tool and result.get("nextCursor") is None and CONTEXT_TOOL not in names:
+                    result["tools"] = [*(result.get("tools") or ()), DESCRIPTION]
+                    return True
+                return False
             params = request.get("params") or {}
             if method == "tools/call":
                 for text in result_texts(result):
