@@ -65,6 +65,7 @@ def make_processes(count: int, options: AgentOptions, agents: "list[HaluAgent]",
     from haluagent.batch.processes import Processes
     from haluagent.errors import ConfigError
     from haluagent.protocols import Remote, Startable
+    from haluagent.settings import VARIABLES, read_search_settings
 
     if any(isinstance(agent.model, Startable) or not isinstance(agent.model, Remote) for agent in agents):
         raise ConfigError(
@@ -72,6 +73,9 @@ def make_processes(count: int, options: AgentOptions, agents: "list[HaluAgent]",
         )
     if options.max_queries is not None:
         raise ConfigError("--max-queries holds for one process only: leave out --processes")
+    if options.search not in ("none", "local") and read_search_settings().max_queries is not None:
+        name = VARIABLES["max_queries"]
+        raise ConfigError(f"{name} (or max_queries in the config file) holds for one process only: leave out --processes")
     told = replace(options, concurrency=options.concurrency or 1)
     return Processes(count, agent_at, {"agent": to_jsonable_python(told), "in_flight": in_flight})
 

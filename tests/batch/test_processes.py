@@ -128,9 +128,14 @@ def test_an_engine_of_this_process_is_not_shared(scripted: Callable[..., Any]) -
             make_processes(2, AgentOptions(), [HaluAgent(model)], 1)
 
 
-def test_a_budget_of_searches_is_not_multiplied(endpoint: Any) -> None:
+def test_a_budget_of_searches_is_not_multiplied(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    agents = [HaluAgent(base_url=endpoint.base_url)]
     with pytest.raises(ConfigError, match="--max-queries holds for one process only"):
-        make_processes(2, AgentOptions(max_queries=5), [HaluAgent(base_url=endpoint.base_url)], 1)
+        make_processes(2, AgentOptions(max_queries=5), agents, 1)
+    monkeypatch.setenv("HALUAGENT_SEARCH_MAX_QUERIES", "5")
+    with pytest.raises(ConfigError, match="HALUAGENT_SEARCH_MAX_QUERIES .* holds for one process only"):
+        make_processes(2, AgentOptions(), agents, 1)
+    make_processes(2, AgentOptions(search="none"), agents, 1)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
