@@ -47,6 +47,9 @@ def migrate(
     variable = VARIABLES["provider"]
     if (given := os.environ.get(variable, "").strip()) and given != target:
         typer.echo(f"{variable}={given} is set in the environment and comes before the file: unset it")
+    place, _ = migration.TARGETS[target]
+    if url and place and os.environ.get(VARIABLES[place], "").strip() not in ("", url):
+        typer.echo(f"{VARIABLES[place]} is set in the environment and comes before the file: unset it")
 
 
 def _list() -> None:

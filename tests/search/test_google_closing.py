@@ -150,5 +150,8 @@ def test_the_environment_that_wins_is_named(
     monkeypatch.setenv("HALUAGENT_SEARCH", "google")
     assert cli.run(["search", "migrate", "mediawiki"]) == 0
     assert "HALUAGENT_SEARCH=google is set in the environment" in capsys.readouterr().out
+    monkeypatch.setenv("HALUAGENT_SEARXNG_URL", "http://127.0.0.1:1")
+    assert cli.run(["search", "migrate", "searxng", "--url", "http://127.0.0.1:2"]) == 0
+    assert "HALUAGENT_SEARXNG_URL is set in the environment" in capsys.readouterr().out
     assert cli.run(["search", "migrate"]) == 0
     assert "set: google, by HALUAGENT_SEARCH" in capsys.readouterr().out
