@@ -26,6 +26,7 @@ def form_of(path: Path) -> CsvForm:
 
     Raise `ConfigError` for a file that is empty, not UTF-8, or has two columns of one name.
     """
+    csv.field_size_limit(LONGEST_FIELD)
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         head = file.readline(LONGEST_FIELD)
     marked, head = head.startswith(MARK), head.removeprefix(MARK)

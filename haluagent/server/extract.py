@@ -1,8 +1,6 @@
 """Reading an uploaded file. It parses untrusted input, so `uploads` runs it in a process with limits."""
 
-import base64
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,22 @@ from haluagent.search.documents.encoding import Unreadable
 from haluagent.search.documents.reading import ENCYCLOPAEDIAS, kind_of
 from haluagent.search.documents.reading import read as read_parts
 
+ROWS = 50_000
+CHARACTERS = 20_000_000  # of the values of a table, each with the name of its column
+
 
 def read(request: dict[str, Any]) -> dict[str, Any]:
-    """Return what is in a file, given as `data` in base64 with its `name`; or `problem`, why it cannot be read."""
-    with tempfile.TemporaryDirectory(prefix="haluagent-") as folder:
-        # The name of a file may be anything; only its ending counts here.
-        path = Path(folder, "file" + Path(request["name"]).suffix.lower()[:10])
-        path.write_bytes(base64.b64decode(request["data"]))
-        try:
-            return _table(path) if request["kind"] == "table" else _document(path)
-        except (Unreadable, ConfigError) as error:
-            return {"problem": str(error).replace(str(path), "it")}
+    """Return what is in the file at `path`, which is read as `kind` says; or `problem`, why it cannot be read."""
+    path = Path(request["path"])
+    try:
+        return _table(path) if request["kind"] == "table" else _document(path)
+    except (Unreadable, ConfigError) as error:
+        problem = str(error)
+    except MemoryError:  # a limit, which the parent explains
+        raise
+    except Exception as error:  # a parser may fail in any way at a file made to break it
+        problem = f"{type(error).__name__}: {error}"[:300]
+    return {"problem": " ".join(_text(problem).replace(str(path), "it").split())}
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -39,8 +42,15 @@ def _document(path: Path) -> dict[str, Any]:
 def _table(path: Path) -> dict[str, Any]:
     if ENDINGS.get(path.suffix) not in ("csv", "jsonl"):
         return {"problem": "it is no table: give CSV or JSON Lines"}
-    file = ItemFile(path, {}, ENDINGS[path.suffix])
-    rows = [_row(number, values, problem) for number, values, problem in file.records()]
+    rows: list[dict[str, Any]] = []
+    characters = 0
+    for number, values, problem in ItemFile(path, {}, ENDINGS[path.suffix]).records():
+        rows.append(row := _row(number, values, problem))
+        characters += sum(len(name) + len(value) for name, value in row["values"].items())
+        if len(rows) > ROWS:
+            return {"problem": f"it has more than {ROWS} rows: split it"}
+        if characters > CHARACTERS:
+            return {"problem": f"it has more than {CHARACTERS} characters, the names in every row counted: split it"}
     if not rows:
         return {"problem": "it has no rows"}
     return {"columns": list(dict.fromkeys(name for row in rows for name in row["values"])), "rows": rows}

@@ -1,12 +1,12 @@
 """The endpoints that read a file: a document as text, the rows of a table, the run of an agent. None of them asks the model."""
 
 import asyncio
-import base64
 import json
-from pathlib import PurePath
+import tempfile
+from pathlib import Path, PurePath
 from typing import Any, get_args
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from haluagent.checks.runs import RunSource
 from haluagent.checks.runs.forms import reading
@@ -70,10 +70,13 @@ class Table(Record):
     rows: tuple[TableRow, ...]
 
 
-@router.post("/table", summary="The rows of a table", openapi_extra=_FILE)
-async def read_table(request: Request, name: str = "") -> Table:
+@router.post("/table", summary="The rows of a table", openapi_extra=_FILE, response_model=Table)
+async def read_table(request: Request, name: str = "") -> Response:
     """Read a file of CSV or JSON Lines; `name` is the name of the file, whose ending says which it is."""
-    return Table.model_validate(await _extracted(request, name, "table"))
+    found = await _extracted(request, name, "table")
+    # A large table is validated and written in a thread: the other requests go on meanwhile.
+    written = await asyncio.to_thread(lambda: Table.model_validate(found).model_dump_json())
+    return Response(written, media_type="application/json")
 
 
 @router.post("/run", summary="The run of an agent in the form of another library", openapi_extra=_FILE)
@@ -109,8 +112,7 @@ async def _extracted(request: Request, name: str, kind: str) -> Any:
     try:
         data = await receive_body(request, LARGEST)
         await place.turn()
-        asked = {"data": base64.b64encode(data).decode(), "name": _named(name), "kind": kind}
-        found = await asyncio.to_thread(_worker.call, asked)
+        found = await asyncio.to_thread(_read, data, name, kind)
     except ToolError:
         problem = f"{_named(name)} takes more than {SECONDS:g} s or too much memory to read: split it"
         raise HttpProblem("invalid", problem) from None
@@ -119,6 +121,15 @@ async def _extracted(request: Request, name: str, kind: str) -> Any:
     if "problem" in found:
         raise HttpProblem("invalid", f"{_named(name)} cannot be read: {found['problem']}")
     return found
+
+
+def _read(data: bytes, name: str, kind: str) -> Any:
+    """Have a file read by the worker. The folder is this process's, so that it goes even if the worker is killed."""
+    ending = Path(_named(name)).suffix.lower()[:10]  # all that counts of a name, which may be anything
+    with tempfile.TemporaryDirectory(prefix="haluagent-") as folder:
+        path = Path(folder, "file" + (ending if ending[1:].isalnum() and ending.isascii() else ""))
+        path.write_bytes(data)
+        return _worker.call({"path": str(path), "kind": kind})
 
 
 def _named(name: str) -> str:

@@ -1,7 +1,10 @@
 """Files that are sent to be read: documents and runs."""
 
 import json
+import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,8 @@ from scripted import ScriptedModel
 from serving import http, make_agent, serving
 
 from haluagent.checks.runs.forms import reading
+from haluagent.sandbox.worker.limited import LimitedWorker
+from haluagent.server import extract, uploads
 from haluagent.server.settings import ServerSettings
 
 PDF = pdf(b"BT /F1 12 Tf 72 720 Td (The tower is 34 m high.) Tj ET")
@@ -89,7 +94,37 @@ def test_a_table_is_read_as_texts(url: str) -> None:
     assert lines["rows"][0]["values"] == {"a": "[1]", "b": "?"} and lines["columns"] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(("name", "data"), [("t.csv", b""), ("t.csv", b"a,a\n1,2"), ("t.jsonl", b""), ("t.xls", b"a")])
+def test_a_table_is_bounded_by_rows_and_by_characters_with_the_names_of_each_row(url: str) -> None:
+    for data, said in (
+        (b"a\n" + b"1\n" * 50_001, "it has more than 50000 rows"),
+        (b"a" * 300_000 + b"\n" + b"1\n" * 100, "it has more than 20000000 characters"),
+    ):
+        error = sent(url, "/v1/read/table", data, name="t.csv").json()["error"]
+        assert error["type"] == "invalid" and said in error["message"]
+
+
+def test_a_parser_that_fails_is_not_called_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(path: Path) -> None:
+        raise KeyError(f"{path}\nx")
+
+    monkeypatch.setattr(extract, "read_parts", fails)
+    (path := tmp_path / "a.txt").write_text("a")
+    assert extract.read({"path": str(path), "kind": "document"}) == {"problem": r"KeyError: 'it\nx'"}
+
+
+def test_a_file_whose_reading_runs_into_the_limit_does_not_stay(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    # A pipe without a writer is read for ever: what the worker is to open.
+    monkeypatch.setattr(Path, "write_bytes", lambda path, data: os.mkfifo(path))
+    worker = LimitedWorker("haluagent.server.extract:read", seconds=0.2)
+    monkeypatch.setattr(uploads, "_worker", worker)
+    answer = sent(url, "/v1/read/document", b"a", name="a.txt")
+    assert "takes more than" in answer.json()["error"]["message"] and not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "data"), [("t.csv", b""), ("t.csv", b"a,a\n1,2"), ("a.\0", b"a"), ("t.jsonl", b""), ("t.xls", b"a")])
 def test_what_is_no_table_is_said_in_one_line(url: str, name: str, data: bytes) -> None:
     error = sent(url, "/v1/read/table", data, name=name).json()["error"]
     assert error["type"] == "invalid" and "\n" not in error["message"] and "/tmp" not in error["message"]
