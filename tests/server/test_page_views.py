@@ -173,6 +173,50 @@ def test_a_batch_goes_on_after_a_reload(open_page: Open, tmp_path: Path) -> None
     assert page.locator("#view-batch table").count() == 0
 
 
+def test_two_tabs_share_a_batch_and_a_model_that_is_away_costs_no_row(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(console="500", view="batch")
+    (tmp_path / "t.csv").write_text("response,score,input_score\n" + "12 * 7 = 84.,1,2\n" * 4, encoding="utf-8")
+    page.locator("#view-batch input[type=file]").set_input_files(tmp_path / "t.csv")
+    page.get_by_text("t.csv: 4 rows").wait_for()
+    away = {"kind": "answer", "detection": {"stop": "error", "error": "no route"}}
+    page.route(
+        "**/v1/detect",
+        lambda route: route.fulfill(content_type="text/event-stream", body=f"data: {json.dumps(away)}\n\n"),
+    )
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_text("The model could not be reached or failed: no route").wait_for()
+    assert page.get_by_role("heading", name="0 of 4 rows checked").is_visible()
+    page.unroute_all()
+    page.route("**/v1/detect", lambda route: None)  # no answer: it is checked for ever
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.locator("#view-batch .stop").wait_for()
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_text("t.csv: 4 rows").wait_for()
+    other.get_by_role("button", name="Check", exact=True).click()
+    other.get_by_text("A table is being checked already").wait_for()
+    (tmp_path / "u.csv").write_text("response\nNo.\n", encoding="utf-8")
+    other.get_by_role("button", name="Delete all").click()
+    other.locator("#view-batch input[type=file]").set_input_files(tmp_path / "u.csv")
+    other.get_by_text("A table is being checked already").wait_for()
+    page.goto("about:blank")
+    other.get_by_role("heading", name="4 of 4 rows checked").wait_for()  # goes on where the first tab was left
+    with other.expect_download() as download:
+        other.get_by_role("button", name="Save CSV").click()
+    assert Path(download.value.path()).read_text("utf-8-sig").startswith("response,input_input_score,input_score,hall")
+    page.goto(other.url)
+    page.get_by_role("heading", name="4 of 4 rows checked").wait_for()
+
+
+def test_a_check_that_failed_is_not_called_running(open_page: Open) -> None:
+    page = open_page(console="Failed to load", view="runs")
+    page.route("**/v1/runs", lambda route: route.abort())
+    page.get_by_role("button", name="Try an example").click()
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_text("The server cannot be reached").wait_for()
+    assert "Not finished" in page.locator("#view-runs h2").inner_text()
+
+
 def test_the_views_fit_a_phone_and_have_names(open_page: Open) -> None:
     page = open_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
     for view in ("check", "claims", "runs"):

@@ -25,6 +25,23 @@ async function change(how) {
   }
 }
 
+const LOCK = "haluagent-batch"; // one of all tabs has it at a time; a page that came over plain HTTP from elsewhere gets none
+
+/** Does `work` unless something is being done under the lock, here or in another tab. Returns whether it was done. */
+export async function alone(work) {
+  if (!navigator.locks) {
+    await work();
+    return true;
+  }
+  return navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
+    if (lock) await work();
+    return lock !== null;
+  });
+}
+
+/** Waits until nothing is done under the lock. */
+export const free = async () => { await navigator.locks?.request(LOCK, () => {}); };
+
 /** The batch of this browser, {about, rows}, or null. */
 export async function load() {
   const [about, rows] = await change((first, second) => [first.get("batch"), second.getAll()]);

@@ -26,7 +26,11 @@ const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"
 
 /** The table as CSV: the columns of the input, and what `haluagent batch` adds to them. */
 export function asCsv({ columns }, rows) {
-  const others = columns.map((name) => (ADDED.includes(name) ? `input_${name}` : name));
+  const others = columns.map((name) => {
+    let own = name;
+    while (ADDED.includes(own) || (own !== name && columns.includes(own))) own = `input_${own}`;
+    return own;
+  });
   const lines = rows.map((row) => [
     ...columns.map((name) => row.values[name] ?? ""),
     row.detection?.hallucination ?? "", row.detection?.score ?? "", sentencesOf(row, "contradicted").join("\n"), sentencesOf(row, "unverified").join("\n"), row.error ?? "",
@@ -44,7 +48,7 @@ export function table(rows, { response }, sorted = null, onSort = null, onOpen =
     onSort ? make("button", { type: "button", className: "plain", attributes: { "data-sort": name }, onclick: () => onSort(name) }, t(`batch_${name}`), sorted?.[0] === name ? (sorted[1] ? " ↑" : " ↓") : "") : t(`batch_${name}`));
   return make("table", {}, make("thead", {}, make("tr", {}, HEADS.map(head), make("th", { scope: "col" }, t("response")))),
     make("tbody", {}, rows.map((row) => make("tr", {}, make("td", {}, String(row.number)), make("td", {}, tagOf(outcomeOf(row))), make("td", {}, row.detection?.score.toFixed(2) ?? ""),
-      make("td", {}, onOpen && row.detection ? make("button", { type: "button", className: "claim", onclick: () => onOpen(row) }, row.values[response].slice(0, 300)) : (row.values[response] ?? "").slice(0, 300),
+      make("td", {}, onOpen && row.detection ? make("button", { type: "button", className: "claim", onclick: () => onOpen(row) }, (row.values[response] ?? "").slice(0, 300)) : (row.values[response] ?? "").slice(0, 300),
         row.error ? make("p", { className: "hint" }, row.error) : null,
         sentencesOf(row, "contradicted").map((text) => make("p", { className: "wrong" }, text)))))));
 }

@@ -19,9 +19,9 @@ const opened = make("p", { className: "hint wide" });
 const { box, form, result } = view("batch", [
   make("div", { className: "actions wide" }, button("open_table", () => input.click(), { className: "rest" }), input), opened,
   make("div", { className: "choices wide" }, ROLES.map((role) => choice(`batch-${role}`, role, []))),
-  actions("check", button("delete_all", forget, { className: "rest" })),
+  actions("check", button("delete_all", () => forget(), { className: "rest" })),
 ]);
-let batch = null; // {about, rows}; about is {name, columns, response, question, reference, going}
+let batch = null; // {about, rows}; about is {name, opened, columns, response, question, reference, going}
 let only = null; // the outcome that is filtered for
 let sorted = ["number", true];
 let shown = SHOWN;
@@ -36,29 +36,42 @@ addEventListener("pageshow", () => { leaving = false; });
 input.addEventListener("change", async () => {
   const [file] = input.files;
   input.value = ""; // the same file can be picked again
-  if (!file) return;
+  if (!file || batch?.about.going) return;
   say(null);
-  try {
-    const { columns, rows } = await read("table", file, { name: file.name });
-    const guessed = ROLES.map((role) => [role, columns.find((name) => name === role) ?? columns.find((name) => GUESSES[role].test(name)) ?? ""]);
-    batch = { about: { name: file.name, columns, ...Object.fromEntries(guessed), going: false }, rows: rows.map(({ number, values, problem }) => ({ number, values, error: problem, detection: null })) };
-    only = left = null;
-    shown = SHOWN;
-    await store.replace(batch.about, batch.rows);
-    draw();
-  } catch (error) {
-    told(error);
-  }
+  await change(() => put(file)).catch(told);
 });
+
+/** Does what changes the batch, unless one is being checked: two tabs would mix theirs. */
+async function change(how) {
+  if (!(await store.alone(how))) say("error_batch_busy");
+}
+
+async function put(file) {
+  const { columns, rows } = await read("table", file, { name: file.name });
+  const guessed = ROLES.map((role) => [role, columns.find((name) => name === role) ?? columns.find((name) => GUESSES[role].test(name)) ?? ""]);
+  batch = { about: { name: file.name, opened: Date.now(), columns, ...Object.fromEntries(guessed), going: false }, rows: rows.map(({ number, values, problem }) => ({ number, values, error: problem, detection: null })) };
+  only = left = null;
+  shown = SHOWN;
+  await store.replace(batch.about, batch.rows);
+  draw();
+}
 
 onSubmit(form, async ({ signal }) => {
   if (!batch) return say("error_no_table");
+  if (!byId("batch-response").value) return say("error_no_column");
+  await change(() => checkAll(signal));
+});
+
+async function checkAll(signal) {
+  const roles = Object.fromEntries(ROLES.map((role) => [role, byId(`batch-${role}`).value]));
+  const { opened } = batch.about;
+  take(await store.load()); // another tab may have changed it
+  if (!batch || batch.about.opened !== opened) return say("error_other_batch");
   const { about, rows } = batch;
-  for (const role of ROLES) about[role] = byId(`batch-${role}`).value;
-  if (!about.response) return say("error_no_column");
+  Object.assign(about, roles);
   await go(true);
   try {
-    const waiting = rows.filter((row) => outcomeOf(row) === "waiting");
+    const waiting = rows.filter((row) => outcomeOf(row) === "waiting").sort((a, b) => (a.failed ?? 0) - (b.failed ?? 0));
     const began = performance.now();
     let done = 0;
     const worker = async () => {
@@ -71,15 +84,17 @@ onSubmit(form, async ({ signal }) => {
         changed();
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, () => worker().catch((error) => {
+    const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => worker().catch((error) => {
       waiting.length = 0; // the other one ends as well
       throw error;
     })));
+    const failed = ends.find(({ status }) => status === "rejected");
+    if (failed) throw failed.reason;
   } finally {
     left = null;
     if (!leaving) await go(false); // else the batch goes on when the page is opened again
   }
-});
+}
 
 async function go(going) {
   batch.about.going = going;
@@ -93,8 +108,13 @@ async function check(row, about, signal) {
   const body = { question, response, ...(reference.trim() && { reference }) };
   for (;;) {
     try {
-      row.detection = (await work("/v1/detect", body, { signal })).detection;
-      if (row.detection.stop === "error") Object.assign(row, { error: row.detection.error, detection: null });
+      const { detection } = await work("/v1/detect", body, { signal });
+      if (detection.stop === "error") { // the model is away: the row waits, behind those that never failed
+        row.failed = (row.failed ?? 0) + 1;
+        await store.keepRow(row);
+        throw new Failure("model", detection.error);
+      }
+      row.detection = detection;
       return;
     } catch (error) {
       if (error instanceof Failure && error.type === "busy") await pause(error.after ?? 5, signal);
@@ -114,10 +134,18 @@ const pause = (seconds, signal) => new Promise((resolve, reject) => {
   }, { once: true });
 });
 
-async function forget() {
+const forget = () => change(async () => {
   await store.forget();
-  batch = null;
+  take(null);
+});
+
+/** Shows a batch as it was kept, and returns whether it was being checked. */
+function take(kept) {
+  batch = kept;
+  const going = batch?.about.going ?? false;
+  if (going) batch.about.going = false; // not here
   draw();
+  return going;
 }
 
 /** Draw soon: many rows may be done at once. */
@@ -186,16 +214,18 @@ function more() {
 
 const open = (row) => openReport({ detection: row.detection, reference: row.values[batch.about.reference] ?? "" });
 
-/** Shows the batch of this browser, and goes on with it where the page was left. `show` opens a report. */
+/** Shows the batch of this browser, and goes on with it where the page was left and no other tab does. `show` opens a report. */
 export async function prepare(show) {
   openReport = show;
+  let kept;
   try {
-    batch = await store.load();
+    kept = await store.load();
   } catch {
     return; // a browser that lets nothing be kept has no batch
   }
-  draw();
-  if (batch?.about.going) form.requestSubmit();
+  if (!take(kept)) return;
+  await store.free();
+  if (take(await store.load())) form.requestSubmit();
 }
 
 export default { name: "batch", box, draw };

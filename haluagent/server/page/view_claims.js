@@ -17,7 +17,7 @@ const { box, form, result } = view("claims", [
   make("div", { className: "choices wide" }, choice("claims-format", "format", ["sentence", "subsentence", "triplet"], "format")),
   actions("check", button("example", example)),
 ]);
-let found = null; // {item, papers, each}: the item for all references together, and the labels against each one, as they come
+let found = null; // {item, papers, each, failed}: the item for all references together, and the labels against each one, as they come
 let selected = null; // the claim whose places are highlighted
 
 onSubmit(form, async ({ signal, tell }) => {
@@ -34,7 +34,7 @@ onSubmit(form, async ({ signal, tell }) => {
   const given = papers.length ? { reference: papers.map(({ text }) => text) } : {}; // without one, the server searches
   const { result: item } = await work("/v1/claims", { ...body, ...given }, { signal, onEvent: queued(tell) });
   if (!papers.length) papers = (item.reference ?? []).map((text, i) => ({ name: t("found_reference", { n: i + 1 }), text }));
-  found = { item, papers, each: papers.length === 1 ? [item.haluagent.claims] : papers.map(() => null) };
+  found = { item, papers, each: papers.length === 1 ? [item.haluagent.claims] : papers.map(() => null), failed: false };
   selected = null;
   draw();
   result.querySelector("h2").focus();
@@ -44,10 +44,15 @@ onSubmit(form, async ({ signal, tell }) => {
 /** Asks for the labels against each reference alone. */
 async function against(body, { signal, tell }) {
   const { item, papers, each } = found;
-  for (const [i, { text }] of papers.entries()) {
-    tell("one_reference", { n: i + 1, of: papers.length });
-    const alone = { ...body, reference: [text], claims: item.claims };
-    each[i] = (await work("/v1/claims", alone, { signal })).result.haluagent.claims;
+  try {
+    for (const [i, { text }] of papers.entries()) {
+      tell("one_reference", { n: i + 1, of: papers.length });
+      const alone = { ...body, reference: [text], claims: item.claims };
+      each[i] = (await work("/v1/claims", alone, { signal })).result.haluagent.claims;
+      draw();
+    }
+  } finally {
+    found.failed = each.includes(null);
     draw();
   }
 }
@@ -76,11 +81,11 @@ function draw() {
 }
 
 function table() {
-  const { item, papers, each } = found;
+  const { item, papers, each, failed } = found;
   const heads = [t("claim"), t("together"), ...papers.map(({ name }, i) => make("abbr", { title: name }, `R${i + 1}`))];
   const row = (claim, i) => make("tr", { className: i === selected ? "selected" : "" },
     make("th", { scope: "row" }, make("button", { type: "button", className: "claim", onclick: () => choose(i), attributes: { "aria-pressed": String(i === selected) } }, claimText(claim))),
-    make("td", {}, label(item.haluagent.claims[i])), each.map((column) => make("td", {}, column ? label(column[i]) : t("waiting"))));
+    make("td", {}, label(item.haluagent.claims[i])), each.map((column) => make("td", {}, column ? label(column[i]) : t(failed ? "unchecked" : "waiting"))));
   return make("div", { className: "wide-table", tabIndex: 0, role: "group", attributes: { "aria-label": t("claims_title") } },
     make("table", {}, make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, item.claims.map(row))));
 }

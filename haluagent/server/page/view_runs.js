@@ -21,7 +21,7 @@ const { box, form, result } = view("runs", [
   make("div", { className: "choices wide" }, choice("runs-form", "run_form", ["guess", ...FORMS], "form")),
   actions("check", button("example", () => { byId("runs-text").value = RUNS[current()]; })),
 ]);
-let found = null; // {run, report}: the report is null while the run is checked
+let found = null; // {run, report, failed}: the report is null while the run is checked, and where that failed
 
 input.addEventListener("change", () => open(input.files[0]));
 field.addEventListener("drop", (event) => {
@@ -50,21 +50,25 @@ onSubmit(form, async ({ signal, tell }) => {
   }
   const chosen = byId("runs-form").value;
   const run = await read("run", text, { source: chosen === "guess" ? guess(text) : chosen }, signal);
-  found = { run, report: null };
+  found = { run, report: null, failed: false };
   draw();
-  found.report = (await work("/v1/runs", run, { signal, onEvent: queued(tell) })).result;
-  draw();
+  try {
+    found.report = (await work("/v1/runs", run, { signal, onEvent: queued(tell) })).result;
+  } finally {
+    found.failed = !found.report;
+    draw();
+  }
   result.querySelector("h2").focus();
 });
 
 function draw() {
   result.hidden = !found;
   if (!found) return;
-  const { run, report } = found;
+  const { run, report, failed } = found;
   const validations = [...(report?.tool_call_validations ?? [])];
   const turns = run.turns.map((turn) => theTurn(turn, validations)); // takes out what is said of its calls
   fill(result,
-    report ? outcome(ACTIONS[report.action], t(`action_${report.action}`)) : outcome("unverified", t("running_title")),
+    report ? outcome(ACTIONS[report.action], t(`action_${report.action}`)) : outcome("unverified", t(failed ? "failed_title" : "running_title")),
     report && make("p", { className: "hint" }, t(`action_${report.action}_why`)),
     make("div", { className: "columns even" },
       make("div", { className: "texts" }, section(t("the_run"), make("ol", { className: "turns" }, turns)), section(t("answer"), make("p", { className: "text small" }, run.answer || t("no_answer")))),
