@@ -75,7 +75,9 @@ def make_processes(count: int, options: AgentOptions, agents: "list[HaluAgent]",
         raise ConfigError("--max-queries holds for one process only: leave out --processes")
     if options.search not in ("none", "local") and read_search_settings().max_queries is not None:
         name = VARIABLES["max_queries"]
-        raise ConfigError(f"{name} (or max_queries in the config file) holds for one process only: leave out --processes")
+        raise ConfigError(
+            f"{name} (or max_queries in the config file) holds for one process only: leave out --processes"
+        )
     told = replace(options, concurrency=options.concurrency or 1)
     return Processes(count, agent_at, {"agent": to_jsonable_python(told), "in_flight": in_flight})
 

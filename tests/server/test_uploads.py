@@ -124,7 +124,9 @@ def test_a_file_whose_reading_runs_into_the_limit_does_not_stay(
     assert "takes more than" in answer.json()["error"]["message"] and not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("name", "data"), [("t.csv", b""), ("t.csv", b"a,a\n1,2"), ("a.\0", b"a"), ("t.jsonl", b""), ("t.xls", b"a")])
+@pytest.mark.parametrize(
+    ("name", "data"), [("t.csv", b""), ("t.csv", b"a,a\n1,2"), ("a.\0", b"a"), ("t.jsonl", b""), ("t.xls", b"a")]
+)
 def test_what_is_no_table_is_said_in_one_line(url: str, name: str, data: bytes) -> None:
     error = sent(url, "/v1/read/table", data, name=name).json()["error"]
     assert error["type"] == "invalid" and "\n" not in error["message"] and "/tmp" not in error["message"]

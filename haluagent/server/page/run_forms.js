@@ -1,6 +1,6 @@
 // The forms that the run of an agent may have, and a guess which of them a text is.
 
-export const FORMS = ["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "detection"];
+export const FORMS = ["haluagent", "openai", "openai-responses", "anthropic", "langgraph", "otel", "toolbench", "detection"];
 
 /** The likeliest form of a run's JSON; the server says what does not fit. */
 export function guess(text) {
@@ -13,6 +13,7 @@ export function guess(text) {
   const has = (...names) => names.every((name) => given !== null && typeof given === "object" && name in given);
   if (has("run_id", "turns")) return "haluagent";
   if (has("sentences", "steps")) return "detection";
+  if (has("conversations") || has("answer_generation")) return "toolbench";
   if (has("resourceSpans") || has("resource_spans")) return "otel";
   const items = [given?.messages ?? given?.items ?? given].flat().filter((item) => item !== null && typeof item === "object");
   const some = (test) => items.some(test);

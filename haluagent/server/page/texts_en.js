@@ -77,7 +77,7 @@ export const EN = {
   runs_lead: "Every call, every result and the answer of a recorded run are checked. Then the gate decides.",
   run: "Recorded run", run_hint: "Paste the JSON of a run: messages with tool calls, OpenTelemetry spans, or a report of this page.",
   run_form: "Form", form_guess: "Find out", form_haluagent: "HaluAgent", form_openai: "OpenAI Chat Completions", "form_openai-responses": "OpenAI Responses", form_anthropic: "Anthropic Messages",
-  form_langgraph: "LangGraph and LangChain", form_otel: "OpenTelemetry", form_detection: "A detection",
+  form_langgraph: "LangGraph and LangChain", form_otel: "OpenTelemetry", form_toolbench: "ToolBench", form_detection: "A detection",
   error_no_run: "There is nothing to check yet: paste a run, or open a file.",
   action_emit: "Emit: the answer may go out", action_revise: "Revise: the answer should be written again", action_block: "Block: the answer must not go out",
   action_emit_why: "Its calls are valid and its claims rest on their results.", action_revise_why: "A claim does not rest well enough on the results of the calls, or a call has an argument that is invented or does not fit.", action_block_why: "A critical claim or a call rests on nothing, or against what the tools said.",

@@ -77,7 +77,7 @@ export const ZH = {
   runs_lead: "逐一核查所记录的每次调用、每个结果和最终回答，然后由关卡决定。",
   run: "运行记录", run_hint: "粘贴一次运行的 JSON：带工具调用的消息、OpenTelemetry 跨度，或本页面的报告。",
   run_form: "格式", form_guess: "自动识别", form_haluagent: "HaluAgent", form_openai: "OpenAI Chat Completions", "form_openai-responses": "OpenAI Responses", form_anthropic: "Anthropic Messages",
-  form_langgraph: "LangGraph 与 LangChain", form_otel: "OpenTelemetry", form_detection: "一份核查报告",
+  form_langgraph: "LangGraph 与 LangChain", form_otel: "OpenTelemetry", form_toolbench: "ToolBench", form_detection: "一份核查报告",
   error_no_run: "还没有可核查的内容：请粘贴运行记录或打开文件。",
   action_emit: "放行：回答可以发出", action_revise: "修改：回答应当重写", action_block: "拦截：回答不得发出",
   action_emit_why: "调用有效，陈述有调用结果作依据。", action_revise_why: "有的陈述在调用结果中依据不足，或者有的调用参数系编造或不合要求。", action_block_why: "有关键陈述或调用毫无依据，或与工具结果相反。",
