@@ -358,5 +358,5 @@ def test_the_real_judge_tells_a_right_claim_from_a_wrong_one(engine_model: Any, 
     right, wrong, quoted = read(out)[1]
     assert wrong.verdict is True and wrong.score > right.score > 0
     assert quoted.verdict is False and quoted.usage.calls == 0  # a quotation needs no judgement
-    assert right.usage.calls == wrong.usage.calls == 2
-    assert wrong.usage.evaluated_tokens < wrong.usage.prompt_tokens / 2  # the text was read with the claim before
+    assert right.usage.calls == wrong.usage.calls == 1  # its adapter was taught this question, and is asked it once
+    assert wrong.usage.evaluated_tokens < 0.6 * wrong.usage.prompt_tokens  # the text was read with the claim before

@@ -27,7 +27,7 @@ def test_a_detection_arrives_sentence_by_sentence(engine_model: Any) -> None:
     labels = {
         event["entry"]["sentence"]["index"]: event["entry"]["label"] for event in events if event["kind"] == "verdict"
     }
-    assert labels == {1: "unverified", 2: "unverified", 3: "contradicted"}  # of the first two, the sums were checked
+    assert labels == {1: "supported", 2: "supported", 3: "contradicted"}
     assert events[-1]["kind"] == "answer" and events[-1]["detection"]["hallucination"] is True
     first = {event["kind"]: after for after, event in reversed(came)}
     print("seconds to the first event, sentence, verdict, and the answer:", *(f"{after:.2f}" for after in (
