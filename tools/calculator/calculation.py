@@ -88,10 +88,11 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
     except ToolError:
         return None
     values, clear = [value], True
-    if _FROM_TO.fullmatch(plain):  # or past midnight or noon, or the other way round
+    if _FROM_TO.fullmatch(plain):
         halves = _HALVES.search(known)
-        values += [way % span for span in ((_DAY, _DAY // 2) if halves else (_DAY,)) for way in (value, -value)]
         clear = not halves and 0 < value <= _DAY // 2
+        if value < 0:  # past midnight, or past noon
+            values.append(value + (_DAY // 2 if halves else _DAY))
     if figure.is_percent:
         readings = [(value, one) for one in _in_percent(value, formula, numbers, known)]
     else:
