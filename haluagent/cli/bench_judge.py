@@ -8,7 +8,7 @@ import typer
 from haluagent.cli import options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import model_alone
 
 
 def judge(
@@ -40,10 +40,7 @@ def judge(
 ) -> None:
     """Judge labelled claims beside their texts, one by one, as `match` and `claims` do, and print the figures of each
     source. The same command resumes where it stopped; a larger sample goes on from a smaller one."""
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
+    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
 
     from haluagent.batch.pool import Bounds
     from haluagent.bench import run

@@ -8,7 +8,7 @@ import typer
 
 from haluagent.checks.runs import RunSource
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import model_alone
 
 
 def runs(
@@ -41,10 +41,7 @@ def runs(
     With --data the thresholds are chosen on one half of the runs and measured on the other. The same command resumes
     where it stopped.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
+    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
 
     from haluagent.bench import agent_runs, run_calls, run_thresholds
     from haluagent.bench.labelled_runs import load, written

@@ -122,6 +122,19 @@ def chosen_adapter(file: str | None, none: bool) -> str | None:
     return None if none else file or AgentOptions.adapter
 
 
+def model_alone(
+    model: str | None, base_url: str | None, api_key: str | None, adapter: str | None, no_adapter: bool
+) -> AgentOptions:
+    """Return the options of a command that needs no more than a model: without a sandbox, without a search.
+
+    Raises ConfigError if both --adapter and --no-adapter are given.
+    """
+    return AgentOptions(
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
+        search="none",
+    )  # fmt: skip
+
+
 def chosen(**columns: str | None) -> dict[str, str]:
     """Return the columns that were named, by field."""
     return {field: name for field, name in columns.items() if name is not None}

@@ -9,7 +9,7 @@ from haluagent.checks.runs import RunSource
 from haluagent.cli import options, reliability_agreement, reliability_build, reliability_sample
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge, run_judged
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import model_alone
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.lessons import LessonStep
@@ -74,10 +74,7 @@ def run(
     Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended the run, 2 invalid options or input, 130
     stopped with Ctrl-C.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
+    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
 
     from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure
@@ -154,10 +151,7 @@ def classify(
 
     With --from detection, HaluAgent's own loop is measured, from the output of `detect --json`, `batch` or `bench run`.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
+    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
 
     from haluagent.checks.reliability import recorded
     from haluagent.checks.reliability.table import recorded_table

@@ -6,7 +6,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge, run_judged
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import model_alone
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.records import CallKind
@@ -28,10 +28,7 @@ def agreement(
     no_adapter: options.NoAdapter = False,
 ) -> None:
     """Compare what the rules and a judge say of calls with labels given by hand: accuracy, kappa, and by kind."""
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
+    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
 
     from haluagent.checks.reliability import agreement as agreeing
     from haluagent.checks.reliability.recorded import classified

@@ -8,7 +8,7 @@ import typer
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import model_alone
 
 if TYPE_CHECKING:
     from haluagent.corpora.semantic import PerturbedPair
@@ -44,10 +44,7 @@ def perturb(
     The same command resumes where it stopped. Exit code: 0 all were tried, 3 some failed or a limit ended it, 2 invalid
     options or input.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
+    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
 
     from collections import Counter
 

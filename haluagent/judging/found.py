@@ -96,7 +96,7 @@ def new_among(results: Sequence[SearchResult], judged: Sequence[SearchResult]) -
 
 def complementary(sentence: Sentence, results: Sequence[SearchResult]) -> tuple[SearchResult, SearchResult] | None:
     """Return the two results of which each has words of the sentence that the other lacks, and which have most of them
-    together: enough to contradict it. None where there are none."""
+    together: as many as one passage about it has. None where there are none."""
     said = subject_words(sentence.claim)
     has = [said & subject_words(f"{one.title} {text_of(one)}") for one in results]
     pairs = [

@@ -1,14 +1,13 @@
 """Figures of a sentence that the reference does not have: work them out from those that it has.
 
 The model reads the sentence with a gap for the figure, writes the calculation some times, and says of each number which one it
-is; the calculator computes them. Where they agree on the figure, that is a fact that the comparison with the reference reads, and
-decides nothing by itself: a calculation may be of something else. Where most agree on another number, the sentence is wrong.
+is; the calculator computes them. One that gives the figure is a fact that the comparison with the reference reads, and
+decides nothing by itself: a calculation may be of something else. Where all agree on another number, the sentence is wrong.
 Agreement of sampled calculations is self-consistency (Wang et al., 2022).
 """
 
 import asyncio
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from haluagent.arithmetic.conversions import converted_from, find_conversions, line_at
@@ -28,8 +27,7 @@ MOST = 3  # figures of a sentence that are worked out
 GAP = "___"
 LONGEST = 160  # tokens of a calculation
 TEMPERATURE = 0.8
-SAMPLES = 4  # calculations of a figure, of which one that gives it is enough: none has seen it
-AGAINST = SAMPLES  # that give the same other number: all
+SAMPLES = 4  # calculations of a figure
 CONFIDENCE = 0.8  # in these
 # Numbers with names in brackets before them, so that the model says of each which one it takes.
 NAMED = r"""root ::= ("[" name "]" [0-9] | [0-9.:+*/() -])+
@@ -51,7 +49,7 @@ def figures(said: str, reference: str | None, question: str) -> list[Number]:
 async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Number], formula: str = "") -> ToolResult:
     """Return conversions of the reference's quantities and calculations with its numbers that give the figures that are wanted,
     as facts. A calculation is the `formula`, if it is given, for the first figure, or the model writes it. `contradicted` where
-    enough of its calculations agree on another number, else without a label."""
+    all of its calculations agree on another number, else without a label."""
     known = f"{context.reference} {context.question}"
     converted = await asyncio.to_thread(converted_from, sentence.text, known)
     facts: list[str] = []
@@ -66,16 +64,15 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
         results = await asyncio.to_thread(_results, written, figure, sentence.text, known, context.language)
         if not results:
             continue
-        same = next((one for one in results if one.same), None)
-        other, votes = _most([one for one in results if not one.same])
-        if same and votes < AGAINST:
-            facts.append(same.line)
-        elif other and other.result and not same and votes >= AGAINST:
+        first = next((one for one in results if one.same), results[0])
+        if first.same:
+            facts.append(first.line)
+        elif first.result and len(results) == SAMPLES and len({one.result for one in results}) == 1:
             start, end = figure.span
             span = (start + sentence.span[0], end + sentence.span[0])
-            others.append(Evidence(source="calculator", text=other.line, span=span))
-        elif other:
-            undecided.append(other.line)
+            others.append(Evidence(source="calculator", text=first.line, span=span))
+        else:
+            undecided.append(first.line)
     missing = message("calculator.no_figure", context.language, stated=", ".join(one.text for one in wanted))
     lines = dict.fromkeys([*facts, *(one.text for one in others), *undecided])
     return ToolResult(
@@ -89,13 +86,6 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
 
 def _results(written: Sequence[str], figure: Number, said: str, known: str, language: Language) -> list[WorkedOut]:
     return [one for text in written if (one := worked_out(text, figure, said, known, language))]
-
-
-def _most(results: Sequence[WorkedOut]) -> tuple[WorkedOut | None, int]:
-    """Return the result that most calculations come to, None if there is none, and how many they are."""
-    votes = Counter(one.result for one in results)
-    most = max(results, key=lambda one: votes[one.result], default=None)
-    return most, votes[most.result] if most else 0
 
 
 async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> tuple[str, ...]:
