@@ -41,10 +41,11 @@ class HaluAgent:
     `strategy="linear"` keeps the paper's single transcript. `autonomy="free"` offers all tools that fit a sentence at once,
     shows what was found about the sentences it rests on, and lets the model test results again; "guided" offers those tools first
     that have something of their own to decide. `closed_book=True` lets the model's own belief become
-    the label where no tool decides. `samples` is how many further answers the model gives to the question: where no tool decides,
-    the opinion on a sentence is how far they agree with it. `concurrency` is the number of sentences checked at once (default: what the
-    model's engine likes). Raises ConfigError where no model can be had, and ModelError where the endpoint that is
-    asked which models it has does not answer.
+    the label where no tool decides. `samples` is how many further answers the model gives to the question: where no tool
+    decides, the opinion on a sentence is how far they agree with it. `base_rate` is the share of sentences, above 0 and below 1,
+    that are usually right: judgements beside a reference start from it; None takes that of the model's calibration. `concurrency`
+    is the number of sentences checked at once (default: what the model's engine likes). Raises ConfigError where no model can be
+    had, and ModelError where the endpoint that is asked which models it has does not answer.
 
     `sandbox` is where code in a response is run: a `Sandbox`, or "auto" (Docker, else bubblewrap), "docker",
     "bubblewrap" or "none". `search` is a `SearchProvider`, the name of one ("local", "searxng", …), or "auto": what is
@@ -67,6 +68,7 @@ class HaluAgent:
         autonomy: Autonomy = "guided",
         closed_book: bool = False,
         samples: int = 0,
+        base_rate: float | None = None,
         limits: Limits | None = None,
         concurrency: int | None = None,
         reflect: bool = True,
@@ -83,6 +85,8 @@ class HaluAgent:
             raise ConfigError(f"{', '.join(sorted(unknown))} cannot be left out: the parts are {', '.join(PARTS)}")
         if samples < 0:
             raise ConfigError(f"samples={samples}: give 0 or more further answers")
+        if base_rate is not None and not 0 < base_rate < 1:
+            raise ConfigError(f"base_rate={base_rate}: give the share of right sentences, above 0 and below 1")
         if concurrency is not None and concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: at least one sentence has to be checked at a time")
         if isinstance(model, str) or model is None:
@@ -95,6 +99,7 @@ class HaluAgent:
         self.autonomy: Autonomy = autonomy
         self.closed_book = closed_book
         self.samples = samples
+        self.base_rate = base_rate
         self.limits = limits or Limits()
         if concurrency is None:
             concurrency = model.concurrency if isinstance(model, Concurrent) else 1
@@ -255,6 +260,7 @@ class HaluAgent:
                 autonomy=self.autonomy,
                 closed_book=self.closed_book,
                 samples=self.samples,
+                base_rate=self.base_rate,
                 concurrency=self.concurrency,
                 reflection=self.reflect,
                 ablate=self.ablate,

@@ -258,9 +258,9 @@ class ToolContext:
 
     The services (`Services`) are None where there is none: a tool then says so, and decides nothing. `results`
     where the reference is what the tools of an agent's run returned, which is read in another way than prose. `base_rate` is the
-    share of such sentences that are right, as far as is known beforehand. `facts` are the lines that earlier tools found out
-    about the sentence of this call (`ToolResult.facts`). `judged` are the search results that it was judged by; a tool that
-    judges it by others adds them.
+    share of the sentences that are right, as far as is known beforehand; None leaves that to the model's calibration. `facts` are
+    the lines that earlier tools found out about the sentence of this call (`ToolResult.facts`). `judged` are the search results that
+    it was judged by; a tool that judges it by others adds them.
     """
 
     question: str
@@ -276,7 +276,7 @@ class ToolContext:
     bibliography: Bibliography | None = None
     visitor: Visitor | None = None
     results: bool = False
-    base_rate: float = 0.5
+    base_rate: float | None = None
     facts: Sequence[str] = ()
     judged: list[SearchResult] = field(default_factory=list)
 

@@ -56,6 +56,7 @@ def batch(
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    base_rate: options.BaseRate = None,
     max_steps: options.MaxSteps = None,
     queries: options.Queries = None,
     opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
@@ -84,7 +85,7 @@ def batch(
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
         closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries,
-        opinion_samples=opinion_samples, max_tokens=max_tokens, max_seconds=max_seconds,
+        opinion_samples=opinion_samples, base_rate=base_rate, max_tokens=max_tokens, max_seconds=max_seconds,
         reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, fetch_pages=fetch_pages,
         max_queries=max_queries, tools=tools,
     )  # fmt: skip

@@ -67,6 +67,7 @@ def run(
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    base_rate: options.BaseRate = None,
     max_steps: options.MaxSteps = None,
     queries: options.Queries = None,
     opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
@@ -84,7 +85,7 @@ def run(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy, autonomy=autonomy,
-        max_steps=max_steps, queries=queries, opinion_samples=opinion_samples,
+        max_steps=max_steps, queries=queries, opinion_samples=opinion_samples, base_rate=base_rate,
         reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, tools=tools,
     )  # fmt: skip
 

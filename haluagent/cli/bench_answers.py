@@ -29,6 +29,7 @@ def answers(
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    base_rate: options.BaseRate = None,
     no_reflect: options.NoReflect = False,
     ablate: options.Ablate = None,
     sandbox: options.SandboxOption = AgentOptions.sandbox,
@@ -39,8 +40,9 @@ def answers(
     """Check labelled answers beside their documents with the agent, and print what it makes of right and of wrong
     sentences. The same command resumes where it stopped."""
     wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox,
-        search=search, index=index, tools=tools, autonomy=autonomy, reflect=not no_reflect, ablate=ablate,
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        base_rate=base_rate, sandbox=sandbox, search=search, index=index, tools=tools, autonomy=autonomy,
+        reflect=not no_reflect, ablate=ablate,
     )  # fmt: skip
 
     from haluagent.batch.pool import Bounds

@@ -75,6 +75,7 @@ def check(
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    base_rate: options.BaseRate = None,
     max_steps: options.MaxSteps = None,
     max_tokens: options.MaxTokens = None,
     max_seconds: options.MaxSeconds = None,
@@ -89,7 +90,7 @@ def check(
     also 1: an answer fails.
     """
     wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), base_rate=base_rate,
         max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, sandbox=sandbox,
         search="none", tools=tools,
     )  # fmt: skip

@@ -84,6 +84,7 @@ def _command(command: "Command") -> Callable[..., None]:
         api_key: options.ApiKey = None,
         adapter: options.AdapterFile = None,
         no_adapter: options.NoAdapter = False,
+        base_rate: options.BaseRate = None,
         max_tokens: options.MaxTokens = None,
         max_seconds: options.MaxSeconds = None,
         search: options.SearchOption = AgentOptions.search,
@@ -92,7 +93,7 @@ def _command(command: "Command") -> Callable[..., None]:
         max_queries: options.MaxQueries = None,
     ) -> None:
         wanted = AgentOptions(
-            model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+            model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), base_rate=base_rate,
             max_tokens=max_tokens, max_seconds=max_seconds, sandbox="none", search=search, index=index,
             fetch_pages=fetch_pages, max_queries=max_queries,
         )  # fmt: skip

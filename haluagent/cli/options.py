@@ -23,6 +23,12 @@ def _positive(value: float | None) -> float | None:
     return value
 
 
+def _share(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter("it must be above 0 and below 1")
+    return value
+
+
 Lang = Annotated[LanguageChoice, typer.Option(help="Language of the response.")]
 ClosedBook = Annotated[bool, typer.Option("--closed-book", help="Let the model's own belief decide where no tool can.")]
 StrategyOption = Annotated[Strategy, typer.Option(help="One branch per sentence, or one growing transcript.")]
@@ -38,6 +44,13 @@ AdapterFile = Annotated[
     typer.Option("--adapter", metavar="FILE", help="The adapter: its card (.json) or a GGUF file."),
 ]
 NoAdapter = Annotated[bool, typer.Option("--no-adapter", help="The embedded model as it was, without its adapter.")]
+BaseRate = Annotated[
+    float | None,
+    typer.Option(
+        callback=_share,
+        help="Share of sentences that are usually right, above 0 and below 1: where judgements beside a text start.",
+    ),
+]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Turns of the model per sentence.")]
 Queries = Annotated[
     int | None, typer.Option(min=1, help="Searches for a sentence, each in other words, until something decides it.")
@@ -111,6 +124,7 @@ class AgentOptions:
     adapter: str | None = "auto"
     queries: int | None = None
     opinion_samples: int = 0
+    base_rate: float | None = None
 
 
 def chosen_adapter(file: str | None, none: bool) -> str | None:
@@ -179,6 +193,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         autonomy=options.autonomy,
         closed_book=options.closed_book,
         samples=options.opinion_samples,
+        base_rate=options.base_rate,
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
         reflect=options.reflect,

@@ -79,6 +79,7 @@ def proxy(
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    base_rate: options.BaseRate = None,
     max_steps: options.MaxSteps = None,
     max_tokens: options.MaxTokens = None,
     max_seconds: options.MaxSeconds = None,
@@ -97,7 +98,7 @@ def proxy(
     progress; 2 invalid options or input; 3 the checker's endpoint does not answer.
     """
     wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
+        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), base_rate=base_rate,
         strategy=strategy, autonomy=autonomy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
         concurrency=concurrency, reflect=not no_reflect, sandbox=sandbox, search=search, index=index,
         fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,

@@ -46,9 +46,6 @@ def check(
     block: Annotated[
         float | None, typer.Option(min=0, max=1, help="Critical claims with a lower score block the answer.")
     ] = None,
-    base_rate: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="The usual share of right claims in an answer.")
-    ] = None,
     calls_only: Annotated[
         bool, typer.Option("--calls-only", help="Check only the tool calls. Needs no model.")
     ] = False,
@@ -79,6 +76,7 @@ def check(
     api_key: options.ApiKey = None,
     adapter: options.AdapterFile = None,
     no_adapter: options.NoAdapter = False,
+    base_rate: options.BaseRate = None,
     max_tokens: options.MaxTokens = None,
     max_seconds: options.MaxSeconds = None,
     concurrency: options.Concurrency = None,
@@ -90,7 +88,7 @@ def check(
     """
     wanted = AgentOptions(
         model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, sandbox="none", search="none",
+        base_rate=base_rate, max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, sandbox="none", search="none",
     )  # fmt: skip
 
     from haluagent.errors import ConfigError

@@ -60,6 +60,7 @@ class Run:
         autonomy: Autonomy,
         closed_book: bool,
         samples: int = 0,
+        base_rate: float | None = None,
         concurrency: int,
         reflection: bool,
         ablate: frozenset[Part],
@@ -82,8 +83,8 @@ class Run:
         if services.search is not None:
             services = replace(services, search=SharedSearch(services.search))
         self.state = DetectionState(
-            task, registry, limits, emit, closed_book, services, autonomy, ablate, samples=Samples(samples)
-        )
+            task, registry, limits, emit, closed_book, services, autonomy, ablate, samples=Samples(samples), base_rate=base_rate
+        )  # fmt: skip
 
     @property
     def task(self) -> DetectionTask:

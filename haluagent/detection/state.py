@@ -77,8 +77,8 @@ class DetectionState:
     `read` are the spans of the reference that were looked at, `stops` the limits that ended the branch of a sentence,
     `parts` what tools found about parts of a sentence, by its index, and `unsaid` the probability that the reference does
     not say a sentence, where a tool found that. `judged` are the search results that a sentence was judged by, by its index.
-    `samples` are further answers of the model. `rests_on` are the earlier sentences that a sentence is checked after. `before` are
-    the steps of the detection that this one goes on from.
+    `samples` are further answers of the model, `base_rate` that of `HaluAgent`. `rests_on` are the earlier sentences that a sentence
+    is checked after. `before` are the steps of the detection that this one goes on from.
     """
 
     task: DetectionTask
@@ -97,6 +97,7 @@ class DetectionState:
     unsaid: dict[int, float] = field(default_factory=dict)
     judged: dict[int, list[SearchResult]] = field(default_factory=dict)
     samples: Samples = field(default_factory=lambda: Samples(0))
+    base_rate: float | None = None
     rests_on: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     before: tuple[Step, ...] = ()
 
@@ -109,6 +110,7 @@ class DetectionState:
             sentences=self.task.sentences,
             model=model,
             reference=self.task.reference,
+            base_rate=self.base_rate,
             memory=() if "memory" in self.ablate else self.memory.entries(),
             facts=() if sentence is None else self._facts(sentence),
             judged=[] if sentence is None else self.judged.setdefault(sentence, []),

@@ -137,7 +137,9 @@ async def read_passage(
     count = context.model.count_tokens
     (place,), _ = await asyncio.to_thread(best_windows, text, about, 1, tokens, count)
     window = text[slice(*place)]
-    judged = await ask(context, sentence, window, wording_of(context))
+    judged = await ask(
+        replace(context, base_rate=0.5), sentence, window, wording_of(context)
+    )  # it may be of something else
     supported, anew, agrees = judged.supported, "", None
     if _answers(context, sentence) and judged.calibrated:
         anew = await answer_anew(context, window)

@@ -133,6 +133,14 @@ def without_number(wording: Wording, calibration: Calibration) -> float:
     return NUMBER_MISSING if wording == "results" else min(calibration.thresholds.supported, NUMBER_ELSEWHERE)
 
 
+def base_rate(context: ToolContext, wording: Wording) -> float:
+    """Return the share of what is put so that is right, as far as is known beforehand: the context's, else for answers and
+    statements that of the model's calibration, else one half."""
+    if context.base_rate is not None:
+        return context.base_rate
+    return calibration_of(context.model).base_rate if wording in THREE_WAY else 0.5
+
+
 class NumbersTraced(NamedTuple):
     """The numbers of a claim that a text neither has nor gives; the lines that give those that it does not have, each a conversion
     or some calculation with two numbers or a few; and whether one of these may be chance: a calculation of a figure."""
@@ -199,20 +207,20 @@ async def ask(context: ToolContext, sentence: Sentence, text: str, wording: Word
     question = clip(context.question, WINDOW_TOKENS, count)[0]
     claim = clip(sentence.claim, WINDOW_TOKENS, count)[0]
     familiar = words(sentence.claim) <= words(text)
-    curve = calibration.curve(wording, context.language)
+    curve, rate = calibration.curve(wording, context.language), base_rate(context, wording)
     if wording in THREE_WAY:
-        return await _outcome(context, text, question, claim, familiar, curve)
+        return await _outcome(context, text, question, claim, familiar, curve, rate)
     one, other, scored = await in_both_orders(
         context.model,
         lambda turned: conversation(
             "match", context.language, wording=wording, evidence=text, question=question, claim=claim, turned=turned
         ),
     )
-    return judgement(one, other, curve, familiar=familiar, scored=scored, base_rate=context.base_rate)
+    return judgement(one, other, curve, familiar=familiar, scored=scored, base_rate=rate)
 
 
 async def _outcome(
-    context: ToolContext, text: str, question: str, claim: str, familiar: bool, curve: MatchCurve
+    context: ToolContext, text: str, question: str, claim: str, familiar: bool, curve: MatchCurve, rate: float
 ) -> Judgement:
     """Return whether the text says what the claim says, and if not, whether it says something else or nothing of it. A model
     that was fine-tuned on this question has no lean left and is asked once, any other in both orders of the options."""
@@ -227,5 +235,5 @@ async def _outcome(
         options = OUTCOMES[::-1] if turned else OUTCOMES
         shares.append(OutcomeShares(*(choice.probabilities[one] for one in options)))
         scored = scored and choice.calibrated
-    found = of_outcomes(shares, curve, familiar=familiar, scored=scored, base_rate=context.base_rate)
+    found = of_outcomes(shares, curve, familiar=familiar, scored=scored, base_rate=rate)
     return found._replace(otherwise=found.otherwise - calibration_of(context.model).otherwise[context.language])

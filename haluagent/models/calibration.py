@@ -4,12 +4,13 @@ A model carries its own as the attribute `calibration`. For one without, `EMBEDD
 embedded model without an adapter. `docs/calibration.md` says how to fit them, for this or another model.
 """
 
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from haluagent.types import Language, Probability, Record
 
+Share = Annotated[float, Field(gt=0, lt=1)]
 Wording = Literal["answer", "statement", "consistency", "results", "reasons", "relevance", "authentic"]
 
 
@@ -72,7 +73,8 @@ class Calibration(Record):
     `match` is for the log-odds of "supported". `agreement` is added to the log-odds that an answer generated anew
     agrees with the one being judged. `otherwise` are the mean log-odds above which a text that does not say a claim says
     otherwise, rather than nothing; `mentions` are those above which it says enough to answer a question; `claims` are
-    those above which a sentence counts as a claim. `thresholds` are for the probability of "supported" beside a reference.
+    those above which a sentence counts as a claim. `base_rate` is the share of answers and statements that are taken to be right
+    before anything is read, and `thresholds` are for their probability of "supported" beside a reference.
 
     If `match` has no curves for `results` (a statement held against what tools returned), `reasons` (a judgement after
     reasons that the model wrote), `relevance` (a request held against what a tool does) or `authentic` (the values of a
@@ -86,6 +88,7 @@ class Calibration(Record):
     translation: dict[Language, TranslationCurve]
     problem: ProblemCurve
     claims: dict[Language, float]
+    base_rate: Share = 0.5
     thresholds: Thresholds = Thresholds()
 
     @model_validator(mode="before")

@@ -17,7 +17,7 @@ from haluagent.errors import ConfigError
 
 # For each shared option a value that is nobody's default.
 GIVEN: dict[str, Any] = {
-    "closed_book": True, "strategy": "linear", "autonomy": "free", "model": "m", "base_url": "http://x", "api_key": "k",
+    "closed_book": True, "strategy": "linear", "autonomy": "free", "model": "m", "base_url": "http://x", "api_key": "k", "base_rate": 0.7,
     "adapter": "a.json", "max_steps": 2, "queries": 3, "opinion_samples": 5,
     "max_tokens": 99, "max_seconds": 1.5, "concurrency": 3, "no_reflect": True, "ablate": ["memory"],
     "sandbox": "docker", "search": "mediawiki", "index": Path("i.db"), "fetch_pages": True, "max_queries": 4,
@@ -135,8 +135,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         found.append(given)
         raise Enough
 
-    for command in AGENTS.values():
-        monkeypatch.setattr(sys.modules[command.callback.__module__], "AgentOptions", record)
+    for module in {options, *(sys.modules[command.callback.__module__] for command in AGENTS.values())}:
+        monkeypatch.setattr(module, "AgentOptions", record, raising=False)
     return found
 
 

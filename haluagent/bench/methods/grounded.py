@@ -51,7 +51,9 @@ async def match(agent: HaluAgent, item: Item, dataset: str) -> Row:
     meter = Meter(agent.model, Budget(agent.limits))
     claim = Sentence(index=0, text=item.response, span=(0, len(item.response)))
     sentences = await asyncio.to_thread(split, item.response)
-    context = ToolContext(item.question, item.response, item.language, sentences, meter, reference=item.reference)
+    context = ToolContext(
+        item.question, item.response, item.language, sentences, meter, reference=item.reference, base_rate=agent.base_rate
+    )  # fmt: skip
     found = await compare(context, claim)
     verdict = True if found.not_mentioned else VERDICTS.get(found.label)
     update = {"verdict": verdict, "score": 1 - found.supported, "usage": meter.usage}

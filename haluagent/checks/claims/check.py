@@ -90,7 +90,7 @@ async def acheck_claims(
     language: str = "auto",
     tools: bool = True,
     of_results: bool = False,
-    base_rate: float = 0.5,
+    base_rate: float | None = None,
 ) -> ClaimReport:
     """Check the claims of a response, given ones or those that `extract` finds, and return the report.
 
@@ -98,7 +98,7 @@ async def acheck_claims(
     Contradiction, else Neutral), or None (zero context: passages are searched for). Prompts are in the language of the
     response, whatever the language of the passages. `tools=False` leaves every claim to the checker. `of_results` says
     that the passages are the tool results of an agent's run; `base_rate`, in (0, 1), is the expected share of right
-    claims.
+    claims, by default the agent's.
 
     A claim that could not be checked has no label, and then the response has no verdict: `error` says why. Raise
     `ConfigError` for an empty response or reference, an unknown option, or zero context without a search; `ModelError`
@@ -129,7 +129,9 @@ async def acheck_claims(
     if stated and judge.asks_model:
         await agent.aprepare()
     context = replace(
-        _context(agent, question, response, chosen, stated, meter), results=of_results, base_rate=base_rate
+        _context(agent, question, response, chosen, stated, meter),
+        results=of_results,
+        base_rate=agent.base_rate if base_rate is None else base_rate,
     )
     checked, passages, coverage = await _check(agent, context, passages, stated, judge, budget, tools)
     labels = [one.label for one in checked]

@@ -13,7 +13,7 @@ EVEN = 0.5  # the score if nothing is known
 
 @dataclass(frozen=True)
 class Case:
-    """An answer and the document it should rest on."""
+    """An answer and the document it should rest on. `base_rate` is that of `HaluAgent`."""
 
     question: str
     answer: str
@@ -21,6 +21,7 @@ class Case:
     language: Language
     threshold: float
     model: Meter
+    base_rate: float | None = None
 
     def verdict(self, score: float) -> Score:
         """Return FAIL if the score, the probability of FAIL, is above the threshold, else PASS."""

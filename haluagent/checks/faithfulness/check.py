@@ -74,7 +74,8 @@ async def acheck(
     chosen = await asyncio.to_thread(languages.choose, language, question, answer)
     meter = Meter(agent.model, Budget(agent.limits))
     try:
-        finding = await _find(agent, Case(question, answer, document, chosen, threshold, meter), mode, template)
+        case = Case(question, answer, document, chosen, threshold, meter, agent.base_rate)
+        finding = await _find(agent, case, mode, template)
     except BudgetExceeded as limit:
         finding = undecided(str(limit))
     except ModelError as error:

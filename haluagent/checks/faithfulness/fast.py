@@ -35,7 +35,9 @@ async def by_choice(case: Case) -> FaithfulnessFinding:
     about = f"{case.question} {case.answer}"
     spans, whole = await asyncio.to_thread(best_windows, case.document, about, WINDOWS, WINDOW_TOKENS, count)
     claim = Sentence(index=0, text=case.answer, span=(0, len(case.answer)))
-    context = ToolContext(case.question, case.answer, case.language, (claim,), case.model, reference=case.document)
+    context = ToolContext(
+        case.question, case.answer, case.language, (claim,), case.model, reference=case.document, base_rate=case.base_rate
+    )  # fmt: skip
     wording: Wording = "answer" if case.question.strip() and len(split(case.answer)) == 1 else "statement"
     judged = [await ask(context, claim, case.document[slice(*span)], wording) for span in spans]
     best, place = max(zip(judged, spans, strict=True))

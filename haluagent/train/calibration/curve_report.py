@@ -10,7 +10,8 @@ from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.passages import LANGUAGES
 from haluagent.errors import ConfigError
 from haluagent.judging.comparison import CLEAR
-from haluagent.judging.judge import in_digits, without_number
+from haluagent.judging.judge import THREE_WAY, in_digits, without_number
+from haluagent.judging.probabilities import at_base_rate
 from haluagent.models.calibration import EMBEDDED, Calibration, Wording
 from haluagent.train.calibration.curves import (
     FittedCurve,
@@ -108,6 +109,8 @@ def _label(row: JudgementRow, curve: FittedCurve, calibration: Calibration) -> s
     probability = curve.probability(row)
     if row["wording"] == "consistency":
         return "contradicted" if probability <= CLEAR else None
+    if row["wording"] in THREE_WAY:
+        probability = at_base_rate(probability, calibration.base_rate)
     if in_digits(row["missing"]):
         probability = min(probability, without_number(row["wording"], calibration))
     if probability > calibration.thresholds.supported:
