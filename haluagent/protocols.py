@@ -199,6 +199,15 @@ class SearchProvider(Protocol):
 
 
 @runtime_checkable
+class Multilingual(Protocol):
+    """A search that knows the languages of its texts."""
+
+    async def languages(self) -> frozenset[Language]:
+        """Return those of the supported languages that it has texts in."""
+        ...
+
+
+@runtime_checkable
 class Translator(Protocol):
     """A translation service. Languages are ISO 639-1 codes (`zh`, `en`, `ko`)."""
 

@@ -1,6 +1,8 @@
 """`web_search`: check a sentence against what a search finds: the user's own index, or a search engine."""
 
-from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
+from dataclasses import replace
+
+from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout, ToolError
 from haluagent.judging.comparison import holds_alone
 from haluagent.judging.found import (
     ABOUT_QUESTION,
@@ -17,11 +19,12 @@ from haluagent.judging.found import (
     text_of,
     worth_reading,
 )
-from haluagent.protocols import SearchResult, ToolContext
+from haluagent.protocols import Multilingual, SearchResult, ToolContext
 from haluagent.text.messages import message
 from haluagent.tooling.definition import tool
 from haluagent.tooling.tool import Demo
-from haluagent.types import Label, Sentence, ToolResult
+from haluagent.tools.translate.comparison import ModelTranslator
+from haluagent.types import Label, Language, Sentence, ToolResult
 
 RESULTS = 5
 READ = 3  # passages that are judged, those first that are most about the sentence
@@ -61,7 +64,7 @@ def _can_search(context: ToolContext, sentence: Sentence) -> bool:
 async def web_search(context: ToolContext, sentence: Sentence, query: str) -> ToolResult:
     """Judge `sentence` against the best passages that a search for `query` finds.
 
-    Any passage that is read may support it. Only the passage that is most about the sentence can contradict it, and
+    Any passage that is read may support it, in either language. Only the passage that is most about the sentence can contradict it, and
     only where it also is about the question. Where none decides, two that have different words of it are read as one text.
     A passage that it was judged by before is not judged again. An empty result, a used-up quota and a time-out are told
     apart, and none of them decides anything.
@@ -77,12 +80,8 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
         return ToolResult(observation=message("web_search.late", language, why=error))
     except SearchError as error:
         return ToolResult(observation=message("web_search.failed", language, why=error))
-    if not results:
-        return ToolResult(observation=message("web_search.nothing", language, query=query), again=True)
-    new = new_among(results, context.judged)
-    if not new:
-        return ToolResult(observation=message("web_search.known", language, query=query), again=True)
-    return await _judge(context, sentence, new)
+    result = await _judge(context, sentence, results, query)
+    return result if result.label else await _translated(context, sentence) or result
 
 
 async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[SearchResult]:
@@ -97,12 +96,41 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
     return results
 
 
-async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> ToolResult:
-    """Read passages, best first, until one supports the sentence; else the best one of all that were read may contradict it,
-    and else two of them together may support it."""
-    near = worth_reading(context, sentence, results)[:READ]
+async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | None:
+    """Search for a translation of the sentence where the collection has texts in the other language too. A passage in another
+    language can only support the sentence: which words it shares with it is not known. None where none does."""
+    other: Language = "zh" if context.language == "en" else "en"
+    if not isinstance(context.search, Multilingual) or other not in await context.search.languages():
+        return None
+    try:
+        claim = await ModelTranslator(context.model, context.language).translate(
+            sentence.claim, other, context.language
+        )
+        results = await context.search.search(claim, RESULTS, other)
+    except (ToolError, SearchError):
+        return None
+    turned = sentence.model_copy(update={"standalone": claim})
+    unasked = replace(context, question="")  # its words, too, are in the language of the sentence
+    for result in worth_reading(unasked, turned, new_among(results, context.judged))[:READ]:
+        found = await read_passage(unasked, sentence, result)
+        context.judged.append(result)
+        confidence = supports(found)
+        if confidence is not None and await _holds(context, sentence, found, "supported"):
+            return _decided(unasked, turned, "supported", found, confidence)
+    return None
+
+
+async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchResult], query: str) -> ToolResult:
+    """Read passages that were not read before, best first, until one supports the sentence; else the best one of all that were
+    read may contradict it, and else two of them together may support it."""
+    if not results:
+        return ToolResult(observation=message("web_search.nothing", context.language, query=query), again=True)
+    new = new_among(results, context.judged)
+    if not new:
+        return ToolResult(observation=message("web_search.known", context.language, query=query), again=True)
+    near = worth_reading(context, sentence, new)[:READ]
     if not near:
-        titles = "; ".join(dict.fromkeys(result.title[:60] for result in results))
+        titles = "; ".join(dict.fromkeys(result.title[:60] for result in new))
         return ToolResult(observation=message("web_search.unrelated", context.language, titles=titles), again=True)
     best: PassageVerdict | None = None
     for result in near:

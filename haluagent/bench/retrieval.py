@@ -8,6 +8,7 @@ import json
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from itertools import groupby, islice
 from pathlib import Path
@@ -17,10 +18,12 @@ from typing import NamedTuple
 from pydantic import AliasChoices, Field
 
 from haluagent.bench.datasets.rows import RowModel, Text, rows
-from haluagent.errors import ConfigError
+from haluagent.errors import ConfigError, ToolError
+from haluagent.protocols import Model
 from haluagent.search.documents.passages import sentences
 from haluagent.search.index.local import LocalIndex
 from haluagent.text.language import WRITTEN_HAN, han_ratio
+from haluagent.tools.translate.comparison import ModelTranslator
 from haluagent.types import Language
 
 COUNT = 5  # results of a query
@@ -104,6 +107,20 @@ def build(folder: Path, texts: Sequence[str], beside: Sequence[Path] = (), passa
     if (missing := passages - index.stats().passages) > 0:
         index.add([_write(folder / "made.jsonl", _made(texts, missing))])
     return index
+
+
+async def translated(model: Model, queries: Iterable[Query]) -> list[Query]:
+    """Return the queries, those about texts in the other language in that language, as `web_search` puts them. One that the model
+    does not translate stays as it is. Raises ModelError where the model failed."""
+    found = []
+    for query in queries:
+        own, _, theirs = query.languages.partition("→")
+        text = query.text
+        if theirs:
+            with suppress(ToolError):
+                text = await ModelTranslator(model, _language(text)).translate(text, theirs, own)
+        found.append(query._replace(text=text))
+    return found
 
 
 async def look_up(index: LocalIndex, queries: Iterable[Query]) -> list[Lookup]:

@@ -1,12 +1,16 @@
-"""`haluagent bench retrieval`: the local index, without a model."""
+"""`haluagent bench retrieval`: the local index."""
 
 import asyncio
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
+
+from haluagent.cli import options
+from haluagent.cli.options import model_alone
 
 
 class Half(StrEnum):
@@ -30,14 +34,27 @@ def retrieval(
     half: Annotated[
         Half, typer.Option(help="The queries: change the index by one half, and report the other.")
     ] = Half.both,
+    translate: Annotated[
+        bool, typer.Option("--translate", help="Have the model translate queries about texts in the other language.")
+    ] = False,
+    model: options.ModelName = None,
+    base_url: options.BaseUrl = None,
+    api_key: options.ApiKey = None,
+    adapter: options.AdapterFile = None,
+    no_adapter: options.NoAdapter = False,
 ) -> None:
     """Index the texts of sets, look up their questions and right claims, and print how often the passage with the evidence
-    is the first, or among five, and how long a query takes."""
+    is the first, or among five, and how long a query takes. Only --translate needs a model."""
+    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
+
     from haluagent.bench import retrieval as bench
 
     texts, queries = bench.read(data)
     chosen = queries if half is Half.both else bench.in_half(queries, int(half is Half.second))
     chosen = bench.sample(chosen, sample) if sample else chosen
+    if translate:
+        with closing(options.make_agent(wanted)) as agent:
+            chosen = agent.wait_for(bench.translated(agent.model, chosen))
     with TemporaryDirectory() as folder:
         index = bench.build(Path(folder), texts, beside or (), passages)
         typer.echo(f"{len(texts):,} texts, {index.stats().passages:,} passages, {len(chosen):,} queries", err=True)

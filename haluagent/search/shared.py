@@ -2,7 +2,7 @@
 
 import asyncio
 
-from haluagent.protocols import SearchProvider, SearchResult
+from haluagent.protocols import Multilingual, SearchProvider, SearchResult
 from haluagent.types import Language
 
 
@@ -22,3 +22,7 @@ class SharedSearch:
             if key not in self._found:
                 self._found[key] = await self._provider.search(query, count, language)
             return list(self._found[key])
+
+    async def languages(self) -> frozenset[Language]:
+        """Return the languages that the provider has texts in, none where it does not know; see `Multilingual.languages`."""
+        return await self._provider.languages() if isinstance(self._provider, Multilingual) else frozenset()

@@ -67,6 +67,15 @@ def test_the_halves_share_no_text_and_a_sample_is_the_same_each_time() -> None:
     assert few == retrieval.sample(queries, 5) and len(few) == 5
 
 
+def test_only_queries_about_texts_in_the_other_language_are_translated(scripted: Any) -> None:
+    own = retrieval.Query("made", "zh", "埃菲尔铁塔有多高？", frozenset([TOWER]), ())
+    other = own._replace(languages="en→zh", text="How high is the tower?")
+    model = scripted(free="这座塔有多高？")
+    assert asyncio.run(retrieval.translated(model, [own, other])) == [own, other._replace(text="这座塔有多高？")]
+    assert len(model.seen) == 1
+    assert asyncio.run(retrieval.translated(scripted(free=""), [other])) == [other]
+
+
 def test_the_index_is_padded_with_made_passages(tmp_path: Path, data: Path) -> None:
     texts, _ = retrieval.read([data])
     assert retrieval.build(tmp_path, texts, [], 50).stats().passages >= 50

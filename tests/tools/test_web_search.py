@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from scripted import Belief, believes
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
 from haluagent.protocols import SearchResult, ToolContext
+from haluagent.search.index.local import LocalIndex
 from haluagent.tools.web_search import READ, web_search
 from haluagent.types import Language, ToolResult
 
@@ -153,3 +155,49 @@ def test_it_is_offered_where_there_is_a_search(make_context: Any) -> None:
     assert not web_search.when(context, context.sentence(1))
     context = ToolContext(**{**vars(context), "search": Found()})
     assert web_search.when(context, context.sentence(1)) and not web_search.when(context, context.sentence(0))
+
+
+# Texts in the other language ---------------------------------------------------------------------------------------
+
+ELBE_ZH = "易北河流经德累斯顿，最后注入北海。这条河的上游在捷克。"
+TURNED = "流经德累斯顿的河是易北河。"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Callable[..., LocalIndex]:
+    def make(**texts: str) -> LocalIndex:
+        for name, text in texts.items():
+            (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+        index = LocalIndex(tmp_path / "index.db")
+        index.add([tmp_path / f"{name}.txt" for name in texts])
+        return index
+
+    return make
+
+
+@pytest.mark.parametrize(("believed", "label"), [(0.99, "supported"), ("otherwise", None)])
+def test_a_passage_in_the_other_language_supports_and_never_contradicts(
+    call: Any, library: Any, believed: Belief, label: str | None
+) -> None:
+    index = library(river=ELBE_ZH, cake="The cake of the house is made of apples.")
+    result, model = call(index, believed, response="The river that flows through Dresden is the Elbe.", free=TURNED)
+    assert result.label == label
+    assert any("易北河流经德累斯顿" in str(messages) for messages in model.seen)
+    if label:
+        assert result.evidence[0].url.endswith("river.txt") and result.evidence[0].text in ELBE_ZH
+
+
+def test_without_texts_in_the_other_language_nothing_is_translated(call: Any, library: Any) -> None:
+    result, model = call(library(cake="The cake of the house is made of apples."), 0.99, free=TURNED)
+    assert result.label is None and not model.seen
+
+
+def test_a_translation_that_fails_leaves_the_sentence_open(call: Any, library: Any) -> None:
+    index = library(river=ELBE_ZH, cake="The cake of the house is made of apples.")
+    result, model = call(index, 0.99, free="")
+    assert result.label is None and result.again and len(model.seen) == 1
+
+
+def test_an_index_knows_its_languages(library: Any) -> None:
+    assert asyncio.run(library(cake="The cake of the house.").languages()) == {"en"}
+    assert asyncio.run(library(river=ELBE_ZH).languages()) == {"en", "zh"}

@@ -59,6 +59,17 @@ class LocalIndex:
         """
         return await asyncio.to_thread(self._search, query, count)
 
+    async def languages(self) -> frozenset[Language]:
+        """Return the languages of the passages; see `Multilingual.languages`."""
+        return await asyncio.to_thread(self._languages)
+
+    def _languages(self) -> frozenset[Language]:
+        from haluagent.search.index.query import languages
+        from haluagent.search.index.store import reading
+
+        with reading(self.path) as connection:
+            return languages(connection)
+
     def _search(self, query: str, count: int) -> list[SearchResult]:
         from haluagent.search.index.rank import MOST_RESULTS, rank
 

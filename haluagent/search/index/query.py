@@ -12,9 +12,11 @@ from haluagent.search.index.rank import Candidates, Hit, candidates, inverse_fre
 from haluagent.search.index.store import is_folded
 from haluagent.search.index.terms import is_character, terms
 from haluagent.text.chinese import simplified
+from haluagent.types import Language
 
 POSTINGS = 10_000  # the passages of the chosen terms, added up: reading these is what takes time
 LEAST_TERMS = 4  # terms that are always used, however common
+_USUAL: dict[Language, list[str]] = {"en": ["the", "of", "is"], "zh": ["的", "是", "在"]}
 LAST_CHARACTER = "\U0010ffff"
 
 
@@ -30,6 +32,11 @@ def find(connection: sqlite3.Connection, query: str, count: int) -> Candidates:
     numbers = _look_up(connection, frequencies, inverse_frequencies(frequencies, total))
     hits = _load(connection, heapq.nlargest(candidates(count), numbers, key=numbers.__getitem__))
     return Candidates(hits, {simplified(term): often for term, often in frequencies.items()}, total)
+
+
+def languages(connection: sqlite3.Connection) -> frozenset[Language]:
+    """Return the languages in which an index has a passage with words that nearly every text has."""
+    return frozenset(name for name, usual in _USUAL.items() if _frequencies(connection, usual))
 
 
 def _frequencies(connection: sqlite3.Connection, wanted: list[str]) -> dict[str, int]:

@@ -13,6 +13,8 @@ from haluagent.search.knowledge.packs import read_packs
 from haluagent.search.knowledge.zim import ZimPack
 from haluagent.types import Language
 
+_LANGUAGES: dict[str, Language] = {"eng": "en", "zho": "zh"}  # ISO 639-3, as in ZIM files
+
 logger = logging.getLogger(__name__)
 
 
@@ -24,6 +26,17 @@ class Library:
     def __init__(self, index: Path) -> None:
         self.index = index
         self._told: set[str] = set()
+
+    async def languages(self) -> frozenset[Language]:
+        """Return the languages of the index and its packs, as far as they can be read; see `Multilingual.languages`."""
+        try:
+            found = await LocalIndex(self.index).languages() if exists(self.index) else frozenset[Language]()
+            codes = {
+                code for pack in await asyncio.to_thread(read_packs, self.index) for code in pack.language.split(",")
+            }
+        except ConfigError:  # a search says what is wrong
+            return frozenset()
+        return found | {_LANGUAGES[code] for code in codes if code in _LANGUAGES}
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
         """Return the passages, in any language, that fit a query best.
