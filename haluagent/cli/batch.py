@@ -15,7 +15,7 @@ from haluagent.cli.endpoints import (
     make_agents,
     make_processes,
 )
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.models.metrics import ModelMetrics
@@ -24,6 +24,7 @@ FAILED = 3
 VERDICTS = {True: "contradicted", False: "supported", None: "unverified"}
 
 
+@options.takes(without=["concurrency"])
 def batch(
     source: Annotated[
         Path,
@@ -48,32 +49,12 @@ def batch(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    closed_book: options.ClosedBook = False,
-    strategy: options.StrategyOption = AgentOptions.strategy,
-    autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_steps: options.MaxSteps = None,
-    queries: options.Queries = None,
-    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    no_reflect: options.NoReflect = False,
-    ablate: options.Ablate = None,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    search: options.SearchOption = AgentOptions.search,
-    index: options.IndexOption = None,
-    fetch_pages: options.FetchPages = False,
-    max_queries: options.MaxQueries = None,
-    tools: options.ToolFiles = None,
     metrics_port: Annotated[
         int | None,
         typer.Option("--metrics-port", min=0, max=65535, help="Serve Prometheus metrics on this port of 127.0.0.1."),
     ] = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Check every row of a file. The same command resumes where it stopped.
 
@@ -82,14 +63,6 @@ def batch(
     Exit code: 0 all lines are in OUT and were checked, 3 some of them failed or a budget ended the run, 2 invalid
     options or input, 130 stopped with Ctrl-C.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries,
-        opinion_samples=opinion_samples, base_rate=base_rate, max_tokens=max_tokens, max_seconds=max_seconds,
-        reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, fetch_pages=fetch_pages,
-        max_queries=max_queries, tools=tools,
-    )  # fmt: skip
-
     from haluagent.batch import files as batches
     from haluagent.batch.pool import Bounds
     from haluagent.cli.counting import counting

@@ -8,7 +8,7 @@ import typer
 from haluagent.cli import bench_answers, bench_judge, bench_retrieval, bench_runs, bench_threshold, options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +44,9 @@ def list_sets() -> None:
 
 
 @app.command()
+@options.takes(
+    without=["closed_book", "max_tokens", "max_seconds", "concurrency", "fetch_pages", "max_queries"], search="none"
+)
 def run(
     datasets: Sets,
     out: Out,
@@ -60,35 +63,14 @@ def run(
     untaught: Annotated[
         bool, typer.Option("--untaught", help="Also run the agent on the base model, without its adapter.")
     ] = False,
-    strategy: options.StrategyOption = AgentOptions.strategy,
-    autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_steps: options.MaxSteps = None,
-    queries: options.Queries = None,
-    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
-    no_reflect: options.NoReflect = False,
-    ablate: options.Ablate = None,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    search: options.SearchOption = "none",
-    index: options.IndexOption = None,
-    tools: options.ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Run the agent, and a simple prompt on the same model, over sets, and print their figures.
 
     The same command resumes where it stopped. Nothing is searched unless --search says so; for a set with passages of
     its own (webqa), those are indexed beside RUN.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), strategy=strategy, autonomy=autonomy,
-        max_steps=max_steps, queries=queries, opinion_samples=opinion_samples, base_rate=base_rate,
-        reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index, tools=tools,
-    )  # fmt: skip
-
     from haluagent.batch.pool import Bounds
     from haluagent.bench.methods.registry import METHODS, without_adapter
     from haluagent.bench.run import DEFAULT, parse_parts
@@ -106,6 +88,7 @@ def run(
 
 
 @app.command()
+@options.takes(*options.MODEL, "sandbox", search="none")
 def compare(
     datasets: Sets,
     out: Out,
@@ -118,19 +101,10 @@ def compare(
     install: Annotated[
         bool, typer.Option("--install", help="Create the peers' environments if they are missing.")
     ] = False,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Run the agent and other detectors over the same items at the same endpoint, to compare quality and cost."""
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox=sandbox,
-        search="none",
-    )  # fmt: skip
-
     from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers import PEERS
     from haluagent.bench.peers import install as make_environment

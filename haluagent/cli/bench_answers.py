@@ -8,9 +8,21 @@ import typer
 from haluagent.cli import options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 
+@options.takes(
+    *options.MODEL,
+    "autonomy",
+    "base_rate",
+    "no_reflect",
+    "ablate",
+    "sandbox",
+    "search",
+    "index",
+    "tools",
+    search="none",
+)
 def answers(
     data: Annotated[
         list[Path],
@@ -23,28 +35,11 @@ def answers(
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed answers again.")] = False,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    no_reflect: options.NoReflect = False,
-    ablate: options.Ablate = None,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    search: options.SearchOption = "none",
-    index: options.IndexOption = None,
-    tools: options.ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Check labelled answers beside their documents with the agent, and print what it makes of right and of wrong
     sentences. The same command resumes where it stopped."""
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        base_rate=base_rate, sandbox=sandbox, search=search, index=index, tools=tools, autonomy=autonomy,
-        reflect=not no_reflect, ablate=ablate,
-    )  # fmt: skip
-
     from haluagent.batch.pool import Bounds
     from haluagent.bench import answers as bench
     from haluagent.bench import run

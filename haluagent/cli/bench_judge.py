@@ -8,9 +8,10 @@ import typer
 from haluagent.cli import options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 
+@options.takes_model
 def judge(
     data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
     out: Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")],
@@ -32,16 +33,11 @@ def judge(
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Judge failed claims again.")] = False,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Judge labelled claims beside their texts, one by one, as `match` and `claims` do, and print the figures of each
     source. The same command resumes where it stopped; a larger sample goes on from a smaller one."""
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from haluagent.batch.pool import Bounds
     from haluagent.bench import run
     from haluagent.bench.datasets import claims_beside_texts as claims

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 
 class Half(StrEnum):
@@ -19,6 +19,7 @@ class Half(StrEnum):
     both = "both"
 
 
+@options.takes_model
 def retrieval(
     data: Annotated[
         list[Path], typer.Option(help="Files of reading sets or of claims beside texts, or folders of them.")
@@ -37,16 +38,11 @@ def retrieval(
     translate: Annotated[
         bool, typer.Option("--translate", help="Have the model translate queries about texts in the other language.")
     ] = False,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Index the texts of sets, look up their questions and right claims, and print how often the passage with the evidence
     is the first, or among five, and how long a query takes. Only --translate needs a model."""
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from haluagent.bench import retrieval as bench
 
     texts, queries = bench.read(data)

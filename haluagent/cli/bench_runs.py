@@ -8,9 +8,10 @@ import typer
 
 from haluagent.checks.runs import RunSource
 from haluagent.cli import options
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 
+@options.takes_model
 def runs(
     out: Annotated[
         Path | None, typer.Option(metavar="RUN", help="The file of the results, JSON Lines; continued if it exists.")
@@ -30,19 +31,14 @@ def runs(
     false_blocks: Annotated[
         float, typer.Option(min=0, max=1, help="With --data: the share of right runs that may be blocked.")
     ] = 0.02,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Check labelled agent runs with the gate, and with a plain prompt on the same model.
 
     With --data the thresholds are chosen on one half of the runs and measured on the other. The same command resumes
     where it stopped.
     """
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from haluagent.bench import agent_runs, run_calls, run_thresholds
     from haluagent.bench.labelled_runs import load, written
     from haluagent.errors import ConfigError

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 
+@options.takes(*options.MODEL)
 def calibrate(
     claims: Annotated[
         list[Path] | None,
@@ -31,17 +32,12 @@ def calibrate(
     fit_only: Annotated[
         Path | None, typer.Option(help="Ask the model nothing: refit the judgements in this file.")
     ] = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Judge labelled claims with a model, and fit the curves that turn its judgements into probabilities, or with
     --answers that of the calculator. What cannot be fitted keeps its value. 50 claims of your own are enough to begin
     with."""
-    wanted = AgentOptions(model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter))
-
     from haluagent.batch.journal import read_lines
     from haluagent.corpora import pairs, result_pairs, tool_pairs
     from haluagent.errors import ConfigError
@@ -72,7 +68,7 @@ def calibrate(
     if not file.is_file():
         raise ConfigError(f"{file} does not exist: give the file that `haluagent calibrate --out` wrote")
     rows = read_lines(file)
-    before = present or judging.calibration_of_rows(rows, wanted.adapter)
+    before = present or judging.calibration_of_rows(rows, wanted.chosen_adapter)
     typer.echo(curve_report.report(rows, before))
     if write is not None:
         curve_report.write(rows, before, write)

@@ -9,7 +9,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.checks.faithfulness.records import Faithfulness
@@ -19,6 +19,17 @@ FAILED = 3
 ModeChoice = Literal["fast", "judge", "agent"]
 
 
+@options.takes(
+    *options.MODEL,
+    "base_rate",
+    "max_steps",
+    "max_tokens",
+    "max_seconds",
+    "concurrency",
+    "sandbox",
+    "tools",
+    search="none",
+)
 def check(
     question: Annotated[
         str | None, typer.Option(help="The question, which is no evidence. With a file of answers: its column.")
@@ -70,18 +81,8 @@ def check(
     in_flight: InFlight = None,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
     lang: options.Lang = "auto",
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_steps: options.MaxSteps = None,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    concurrency: options.Concurrency = None,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    tools: options.ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Check whether an answer is faithful to its documents: nothing beyond them, and nothing against them.
 
@@ -89,12 +90,6 @@ def check(
     130 stopped with Ctrl-C. With a file of answers: 0 all lines were checked, 3 some failed; with --junit or --baseline
     also 1: an answer fails.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), base_rate=base_rate,
-        max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, sandbox=sandbox,
-        search="none", tools=tools,
-    )  # fmt: skip
-
     from haluagent.errors import ConfigError
 
     how: dict[str, Any] = {"mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": lang}

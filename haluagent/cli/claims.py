@@ -10,7 +10,7 @@ import typer
 from haluagent.cli import claims_collect, claims_results, options
 from haluagent.cli.claims_running import carry_out, check_output
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 from haluagent.cli.refchecker import RefCheckerCommand
 
 if TYPE_CHECKING:
@@ -60,6 +60,17 @@ _Language = Annotated[options.LanguageChoice, typer.Option("--lang", "--language
 def _command(command: "Command") -> Callable[..., None]:
     """Make one of the three commands, which share their options, as in RefChecker."""
 
+    @options.takes(
+        *options.MODEL,
+        "base_rate",
+        "max_tokens",
+        "max_seconds",
+        "search",
+        "index",
+        "fetch_pages",
+        "max_queries",
+        sandbox="none",
+    )
     def run(
         input_path: _In,
         output_path: _Out,
@@ -79,25 +90,9 @@ def _command(command: "Command") -> Callable[..., None]:
         limit: MaxItems = None,
         token_budget: TokenBudget = None,
         second_budget: SecondBudget = None,
-        model: options.ModelName = None,
-        base_url: options.BaseUrl = None,
-        api_key: options.ApiKey = None,
-        adapter: options.AdapterFile = None,
-        no_adapter: options.NoAdapter = False,
-        base_rate: options.BaseRate = None,
-        max_tokens: options.MaxTokens = None,
-        max_seconds: options.MaxSeconds = None,
-        search: options.SearchOption = AgentOptions.search,
-        index: options.IndexOption = None,
-        fetch_pages: options.FetchPages = False,
-        max_queries: options.MaxQueries = None,
+        *,
+        wanted: AgentOptions,
     ) -> None:
-        wanted = AgentOptions(
-            model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), base_rate=base_rate,
-            max_tokens=max_tokens, max_seconds=max_seconds, sandbox="none", search=search, index=index,
-            fetch_pages=fetch_pages, max_queries=max_queries,
-        )  # fmt: skip
-
         from haluagent.batch.pool import Bounds
         from haluagent.checks.claims import file
         from haluagent.checks.claims import run as runs

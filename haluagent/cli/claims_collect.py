@@ -14,6 +14,8 @@ HELP = """Have a model answer the questions of a file, as items for `claims extr
 from it."""
 
 
+# The adapter of the embedded model is for checking, not for answering.
+@options.takes("model", "base_url", "api_key", sandbox="none", search="none", no_adapter=True)
 def collect(
     input_path: Annotated[
         Path, typer.Option("--input-path", "--input_path", metavar="IN", help="Items {question, reference?}.")
@@ -34,15 +36,9 @@ def collect(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
-    # The adapter of the embedded model is for checking, not for answering.
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=None, sandbox="none", search="none"
-    )  # fmt: skip
-
     from haluagent.batch.pool import Bounds
     from haluagent.checks.claims import collect as answers
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.cli.partial import PartialDetection
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
+@options.takes()
 def detect(
     question: Annotated[str | None, typer.Option(help="The question, if there is one.")] = None,
     response: Annotated[
@@ -39,43 +40,14 @@ def detect(
     lang: options.Lang = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Print every step as it happens.")] = False,
-    closed_book: options.ClosedBook = False,
-    strategy: options.StrategyOption = AgentOptions.strategy,
-    autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_steps: options.MaxSteps = None,
-    queries: options.Queries = None,
-    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    concurrency: options.Concurrency = None,
-    no_reflect: options.NoReflect = False,
-    ablate: options.Ablate = None,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    search: options.SearchOption = AgentOptions.search,
-    index: options.IndexOption = None,
-    fetch_pages: options.FetchPages = False,
-    max_queries: options.MaxQueries = None,
-    tools: options.ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Find what is wrong in a response.
 
     A file named - is standard input. Exit code: 0 no hallucination, 1 hallucination found, 3 could not be verified, 2
     invalid options or input, 130 stopped with Ctrl-C.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries,
-        opinion_samples=opinion_samples, base_rate=base_rate, max_tokens=max_tokens, max_seconds=max_seconds,
-        concurrency=concurrency, reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index,
-        fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
-    )  # fmt: skip
-
     from haluagent.cli.inputs import collect
     from haluagent.cli.partial import PartialDetection
     from haluagent.cli.terminal import closed_pipe_ignored

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 from haluagent.cli.serve import TOKEN, make_shared_agent, read_token
 
 HOST, PORT = "127.0.0.1", 8643
 
 
+@options.takes()
 def mcp(
     http: Annotated[
         bool, typer.Option("--http", help="Serve over HTTP, at /mcp, instead of standard input and output.")
@@ -33,42 +34,13 @@ def mcp(
     ] = None,
     max_running: Annotated[int | None, typer.Option(min=1, help="Calls in progress at a time; others wait.")] = None,
     deadline: Annotated[float, typer.Option(min=0.001, help="The maximum seconds of work on one call.")] = 300.0,
-    closed_book: options.ClosedBook = False,
-    strategy: options.StrategyOption = AgentOptions.strategy,
-    autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_steps: options.MaxSteps = None,
-    queries: options.Queries = None,
-    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    concurrency: options.Concurrency = None,
-    no_reflect: options.NoReflect = False,
-    ablate: options.Ablate = None,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    search: options.SearchOption = AgentOptions.search,
-    index: options.IndexOption = None,
-    fetch_pages: options.FetchPages = False,
-    max_queries: options.MaxQueries = None,
-    tools: options.ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Offer detect, check, claims, verify_call and search_documents as tools to an MCP client, which starts this command.
 
     Exit code: 0 the client has gone, or stopped by a signal; 2 invalid options; 3 the model's endpoint does not answer.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries,
-        opinion_samples=opinion_samples, base_rate=base_rate, max_tokens=max_tokens, max_seconds=max_seconds,
-        concurrency=concurrency, reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index,
-        fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
-    )  # fmt: skip
-
     from haluagent.errors import ConfigError
 
     if not http and (host, port, token_file) != (None, None, None):

@@ -1,11 +1,15 @@
 """The options that the commands share, and the agent made from them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+
+from haluagent.errors import ConfigError
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
@@ -101,52 +105,76 @@ ReferenceColumn = Annotated[str | None, typer.Option("--reference", metavar="COL
 
 @dataclass(frozen=True)
 class AgentOptions:
-    """The options of the command line that are about the agent, with the defaults that commands share. None leaves the agent's own."""
+    """The options of the command line that are about the agent, with the defaults that commands share. None leaves the agent's own.
 
-    model: str | None = None
-    base_url: str | None = None
-    api_key: str | None = None
-    strategy: Strategy = "branches"
-    autonomy: Autonomy = "guided"
-    closed_book: bool = False
-    max_steps: int | None = None
-    max_tokens: int | None = None
-    max_seconds: float | None = None
-    concurrency: int | None = None
-    reflect: bool = True
-    ablate: Sequence[str] | None = None
-    sandbox: SandboxChoice = "auto"
-    search: str = "auto"
-    index: Path | None = None
-    fetch_pages: bool = False
-    max_queries: int | None = None
-    tools: Sequence[Path] | None = None
-    adapter: str | None = "auto"
-    queries: int | None = None
-    opinion_samples: int = 0
-    base_rate: float | None = None
-
-
-def chosen_adapter(file: str | None, none: bool) -> str | None:
-    """Return the `adapter` of `AgentOptions`. Raises ConfigError if both --adapter and --no-adapter are given."""
-    from haluagent.errors import ConfigError
-
-    if file is not None and none:
-        raise ConfigError("give --adapter or --no-adapter, not both")
-    return None if none else file or AgentOptions.adapter
-
-
-def model_alone(
-    model: str | None, base_url: str | None, api_key: str | None, adapter: str | None, no_adapter: bool
-) -> AgentOptions:
-    """Return the options of a command that needs no more than a model: without a sandbox, without a search.
-
-    Raises ConfigError if both --adapter and --no-adapter are given.
+    Raises ConfigError where both an adapter and none are wanted.
     """
-    return AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), sandbox="none",
-        search="none",
-    )  # fmt: skip
+
+    closed_book: ClosedBook = False
+    strategy: StrategyOption = "branches"
+    autonomy: AutonomyOption = "guided"
+    model: ModelName = None
+    base_url: BaseUrl = None
+    api_key: ApiKey = None
+    adapter: AdapterFile = None
+    no_adapter: NoAdapter = False
+    base_rate: BaseRate = None
+    max_steps: MaxSteps = None
+    queries: Queries = None
+    opinion_samples: OpinionSamples = 0
+    max_tokens: MaxTokens = None
+    max_seconds: MaxSeconds = None
+    concurrency: Concurrency = None
+    no_reflect: NoReflect = False
+    ablate: Ablate = None
+    sandbox: SandboxOption = "auto"
+    search: SearchOption = "auto"
+    index: IndexOption = None
+    fetch_pages: FetchPages = False
+    max_queries: MaxQueries = None
+    tools: ToolFiles = None
+
+    def __post_init__(self) -> None:
+        if self.adapter is not None and self.no_adapter:
+            raise ConfigError("give --adapter or --no-adapter, not both")
+
+    @property
+    def chosen_adapter(self) -> str | None:
+        """Return the `adapter` of `HaluAgent`."""
+        return None if self.no_adapter else self.adapter or "auto"
+
+
+ALL = tuple(AgentOptions.__dataclass_fields__)
+MODEL = ("model", "base_url", "api_key", "adapter", "no_adapter")
+
+
+def takes(
+    *names: str, without: Collection[str] = (), **values: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command the options of these names, by default all but those `without`, after its own. The command
+    gets them as one `AgentOptions`, its argument `wanted`. `values` are other defaults; of options that it does not take, they
+    are what they are."""
+    hints = get_type_hints(AgentOptions, include_extras=True)
+    taken = [name for name in ALL if name in (names or ALL) and name not in without]
+    defaults = {name: AgentOptions.__dataclass_fields__[name].default for name in taken} | values
+    shared = [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hints[name]) for name in taken]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(**given: Any) -> None:
+            agent = {name: given.pop(name) for name in taken}
+            command(**given, wanted=AgentOptions(**values | agent))
+
+        own = [one for one in signature(command).parameters.values() if one.name != "wanted"]
+        update_wrapper(run, command)
+        del run.__dict__["__wrapped__"]  # its parameters are others
+        run.__dict__["__signature__"] = Signature([*own, *shared], return_annotation=None)
+        run.__annotations__ = {one.name: one.annotation for one in (*own, *shared)} | {"return": None}
+        return run
+
+    return decorate
+
+
+takes_model = takes(*MODEL, sandbox="none", search="none")
 
 
 def chosen(**columns: str | None) -> dict[str, str]:
@@ -166,7 +194,7 @@ def make_model(options: AgentOptions, concurrency: int | None = None) -> "Model"
         base_url=options.base_url,
         api_key=options.api_key,
         concurrency=concurrency,
-        adapter=options.adapter,
+        adapter=options.chosen_adapter,
     )
 
 
@@ -188,7 +216,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         model or options.model,
         base_url=options.base_url,
         api_key=options.api_key,
-        adapter=options.adapter,
+        adapter=options.chosen_adapter,
         strategy=options.strategy,
         autonomy=options.autonomy,
         closed_book=options.closed_book,
@@ -196,7 +224,7 @@ def make_agent(options: AgentOptions, model: "Model | None" = None) -> "HaluAgen
         base_rate=options.base_rate,
         limits=Limits.model_validate({name: value for name, value in limits.items() if value is not None}),
         concurrency=options.concurrency,
-        reflect=options.reflect,
+        reflect=not options.no_reflect,
         ablate=options.ablate or (),
         tools=[tool for file in options.tools or () for tool in load_file(file)],
         sandbox=options.sandbox,

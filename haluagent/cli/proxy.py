@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 from haluagent.cli.serve import TOKEN, make_shared_agent, read_token
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 KEY = "HALUAGENT_UPSTREAM_KEY"
 
 
+@options.takes(without=["closed_book", "queries", "opinion_samples", "ablate"], search="none")
 def proxy(
     upstream: Annotated[
         str, typer.Option(metavar="URL", help="The endpoint behind the proxy, such as http://127.0.0.1:8000/v1.")
@@ -72,38 +73,14 @@ def proxy(
     ] = 400_000,
     deadline: Annotated[float, typer.Option(min=0.001, help="The maximum seconds of one check.")] = 60.0,
     grace: Annotated[float, typer.Option(min=0, help="Seconds to finish requests in progress on shutdown.")] = 20.0,
-    strategy: options.StrategyOption = AgentOptions.strategy,
-    autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_steps: options.MaxSteps = None,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    concurrency: options.Concurrency = None,
-    no_reflect: options.NoReflect = False,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    search: options.SearchOption = "none",
-    index: options.IndexOption = None,
-    fetch_pages: options.FetchPages = False,
-    max_queries: options.MaxQueries = None,
-    tools: options.ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Check the answers of an OpenAI-compatible endpoint on their way to the client.
 
     The model options are those of the checker. Exit code: 0 stopped by a signal, after finishing the requests in
     progress; 2 invalid options or input; 3 the checker's endpoint does not answer.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter), base_rate=base_rate,
-        strategy=strategy, autonomy=autonomy, max_steps=max_steps, max_tokens=max_tokens, max_seconds=max_seconds,
-        concurrency=concurrency, reflect=not no_reflect, sandbox=sandbox, search=search, index=index,
-        fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
-    )  # fmt: skip
-
     from haluagent.errors import ConfigError
 
     try:

@@ -9,7 +9,7 @@ from haluagent.checks.runs import RunSource
 from haluagent.cli import options, reliability_agreement, reliability_build, reliability_sample
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge, run_judged
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.lessons import LessonStep
@@ -29,6 +29,7 @@ _Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The row
 
 
 @app.command("run")
+@options.takes_model
 def run(
     data: _Data,
     out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="The file of measured tasks.")],
@@ -62,11 +63,8 @@ def run(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Have a model do tasks with simulated tools, and judge every call.
 
@@ -74,8 +72,6 @@ def run(
     Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended the run, 2 invalid options or input, 130
     stopped with Ctrl-C.
     """
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure
     from haluagent.checks.reliability.records import ReliabilitySettings
@@ -129,6 +125,7 @@ def report(
 
 
 @app.command("classify")
+@options.takes_model
 def classify(
     files: Annotated[
         list[str],
@@ -141,18 +138,13 @@ def classify(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run.")] = False,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Classify what is wrong with each call of recorded runs.
 
     With --from detection, HaluAgent's own loop is measured, from the output of `detect --json`, `batch` or `bench run`.
     """
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from haluagent.checks.reliability import recorded
     from haluagent.checks.reliability.table import recorded_table
     from haluagent.cli.texts import STANDARD_INPUT, read_text

@@ -6,13 +6,14 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge, run_judged
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.records import CallKind
     from haluagent.protocols import Model
 
 
+@options.takes_model
 def agreement(
     labels: Annotated[
         str, typer.Argument(metavar="LABELS.jsonl", help="Runs whose calls were labelled by hand; - is standard input.")
@@ -21,15 +22,10 @@ def agreement(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Compare what the rules and a judge say of calls with labels given by hand: accuracy, kappa, and by kind."""
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from haluagent.checks.reliability import agreement as agreeing
     from haluagent.checks.reliability.recorded import classified
     from haluagent.cli.texts import STANDARD_INPUT, read_text

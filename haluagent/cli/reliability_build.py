@@ -7,7 +7,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.variants import MadeVariant
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FAILED = 3
 
 
+@options.takes_model
 def build(
     data: Annotated[
         Path, typer.Option("--data", metavar="DIR|FILE", help="Solvable tasks, as rows of RelyToolBench in JSON Lines.")
@@ -26,11 +27,8 @@ def build(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Make two variants of each task that cannot be solved: a missing parameter, and unmatched tools.
 
@@ -38,8 +36,6 @@ def build(
     where it stopped. Exit code: 0 all variants were tried, 3 some failed or a limit ended the run, 2 invalid options or
     input.
     """
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     import asyncio
     from collections import Counter
 

@@ -8,7 +8,7 @@ import typer
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.checks.reliability.sampling import SampledTask
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FAILED = 3
 
 
+@options.takes_model
 def sample(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="Measured runs, with indecisive actions.")],
     data: Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The tasks of these runs.")],
@@ -29,19 +30,14 @@ def sample(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Sample several turns of the model at each step of measured runs, and judge them, for preference pairs.
 
     `haluagent reliability data --samples` makes pairs of them. The same command resumes where it stopped, and repeats
     what failed. Exit code: 0 all runs were sampled, 3 some failed or a limit ended it, 2 invalid options or input.
     """
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure, sampling, toolbench
     from haluagent.cli.counting import counting

@@ -9,7 +9,7 @@ import typer
 
 from haluagent.checks.runs import RunSource
 from haluagent.cli import options, runs_conform
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.checks.runs.records import AgentRun, HallucinationReport, ToolCallValidation
@@ -29,6 +29,7 @@ app.command()(runs_conform.conform)
 
 
 @app.command()
+@options.takes(*options.MODEL, "base_rate", "max_tokens", "max_seconds", "concurrency", sandbox="none", search="none")
 def check(
     file: Annotated[str, typer.Argument(metavar="RUN.json", help="The recorded run; - is standard input.")],
     source: Annotated[
@@ -71,26 +72,14 @@ def check(
     audit: Annotated[Path | None, typer.Option(metavar="FILE", help="Append the report to this log.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
     lang: options.Lang = "auto",
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    concurrency: options.Concurrency = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Decide whether the answer of a run may be released: emit, revise or block, with every claim and call.
 
     Exit code: 0 emit, 1 revise or block, 3 it could not be checked, 2 invalid options or input. With --calls-only: 0 no
     call was rejected, 1 at least one was.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        base_rate=base_rate, max_tokens=max_tokens, max_seconds=max_seconds, concurrency=concurrency, sandbox="none", search="none",
-    )  # fmt: skip
-
     from haluagent.errors import ConfigError
 
     run = _read(file, source, task, lang)
@@ -99,7 +88,7 @@ def check(
     if probe_url is None and probe_model is not None:
         raise ConfigError("--probe-model is the model at --probe-url: give that, too")
     settings = _settings(
-        run, emit=emit, revise=revise, block=block, base_rate=base_rate, overall=overall, probes=probes
+        run, emit=emit, revise=revise, block=block, base_rate=wanted.base_rate, overall=overall, probes=probes
     )
     if calls_only:
         if audit is not None:

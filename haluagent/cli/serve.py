@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
@@ -19,6 +19,7 @@ USUAL_PORTS = {"http": 80, "https": 443}  # browsers leave them out
 TOKEN = "HALUAGENT_SERVER_TOKEN"
 
 
+@options.takes()
 def serve(
     host: Annotated[
         str, typer.Option(help="The address to listen on; any other than this machine's own needs a token.")
@@ -45,43 +46,14 @@ def serve(
     deadline: Annotated[float, typer.Option(min=0.001, help="The maximum seconds of work on one request.")] = 300.0,
     grace: Annotated[float, typer.Option(min=0, help="Seconds to finish requests in progress on shutdown.")] = 20.0,
     log_texts: Annotated[bool, typer.Option("--log-texts", help="Write the texts of requests to the log.")] = False,
-    closed_book: options.ClosedBook = False,
-    strategy: options.StrategyOption = AgentOptions.strategy,
-    autonomy: options.AutonomyOption = AgentOptions.autonomy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    base_rate: options.BaseRate = None,
-    max_steps: options.MaxSteps = None,
-    queries: options.Queries = None,
-    opinion_samples: options.OpinionSamples = AgentOptions.opinion_samples,
-    max_tokens: options.MaxTokens = None,
-    max_seconds: options.MaxSeconds = None,
-    concurrency: options.Concurrency = None,
-    no_reflect: options.NoReflect = False,
-    ablate: options.Ablate = None,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
-    search: options.SearchOption = AgentOptions.search,
-    index: options.IndexOption = None,
-    fetch_pages: options.FetchPages = False,
-    max_queries: options.MaxQueries = None,
-    tools: options.ToolFiles = None,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Serve detect, check, claims and runs over HTTP, with a page that shows the results.
 
     Exit code: 0 stopped by a signal, after finishing the requests in progress; 2 invalid options or input; 3 the
     model's endpoint does not answer.
     """
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, adapter=chosen_adapter(adapter, no_adapter),
-        closed_book=closed_book, strategy=strategy, autonomy=autonomy, max_steps=max_steps, queries=queries,
-        opinion_samples=opinion_samples, base_rate=base_rate, max_tokens=max_tokens, max_seconds=max_seconds,
-        concurrency=concurrency, reflect=not no_reflect, ablate=ablate, sandbox=sandbox, search=search, index=index,
-        fetch_pages=fetch_pages, max_queries=max_queries, tools=tools,
-    )  # fmt: skip
-
     from haluagent.errors import ConfigError
 
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from haluagent.cli import options, trajectories_perturb
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.train.trajectories.records import Trajectory
@@ -19,6 +19,7 @@ _File = Annotated[Path, typer.Argument(help="A file of trajectories.")]
 
 
 @app.command()
+@options.takes(*options.MODEL, "strategy", "sandbox")
 def build(
     out: Annotated[Path, typer.Option(help="The file of trajectories; continued if it exists.")],
     data: Annotated[Path | None, typer.Option(help="The directory with the published files of the sets.")] = None,
@@ -38,20 +39,10 @@ def build(
         list[str] | None, typer.Option(help="Leave this source out; may be given several times.")
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Take only this source; may be given several times.")] = None,
-    strategy: options.StrategyOption = AgentOptions.strategy,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
-    sandbox: options.SandboxOption = AgentOptions.sandbox,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Let the agent check labelled items with a teacher in place of its model, and record all calls."""
-    wanted = AgentOptions(
-        model=model, base_url=base_url, api_key=api_key, strategy=strategy, adapter=chosen_adapter(adapter, no_adapter),
-        sandbox=sandbox,
-    )  # fmt: skip
-
     import asyncio
 
     from haluagent.errors import ConfigError

@@ -8,7 +8,7 @@ import typer
 from haluagent.cli import options
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
-from haluagent.cli.options import model_alone
+from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
     from haluagent.corpora.semantic import PerturbedPair
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FAILED = 3
 
 
+@options.takes_model
 def perturb(
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The published file of the source.")],
     out: Annotated[Path, typer.Option("--out", metavar="PAIRS.jsonl", help="All pairs, also those that are dropped.")],
@@ -33,19 +34,14 @@ def perturb(
     limit: MaxItems = None,
     token_budget: TokenBudget = None,
     second_budget: SecondBudget = None,
-    model: options.ModelName = None,
-    base_url: options.BaseUrl = None,
-    api_key: options.ApiKey = None,
-    adapter: options.AdapterFile = None,
-    no_adapter: options.NoAdapter = False,
+    *,
+    wanted: AgentOptions,
 ) -> None:
     """Have a model change right answers subtly so that they are wrong; a judge must pass the one and fail the other.
 
     The same command resumes where it stopped. Exit code: 0 all were tried, 3 some failed or a limit ended it, 2 invalid
     options or input.
     """
-    wanted = model_alone(model, base_url, api_key, adapter, no_adapter)
-
     from collections import Counter
 
     from haluagent.batch.pool import Bounds

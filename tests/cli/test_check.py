@@ -97,7 +97,7 @@ def test_options_reach_the_check_and_the_agent(run: Run) -> None:
     assert result.asked == [
         options.AgentOptions(
             model="m", base_url="http://x", api_key="k", max_steps=2, max_tokens=99, max_seconds=1.5, concurrency=3,
-            search="none", adapter=None,
+            search="none", no_adapter=True,
         )
     ]  # fmt: skip
 

@@ -154,7 +154,10 @@ def test_options_reach_the_agent(run: Run) -> None:
     flags = "--model m --base-url http://x --api-key k --strategy linear --autonomy free --closed-book --no-reflect"
     limits = "--max-steps 2 --max-tokens 99 --max-seconds 1.5 --concurrency 3"
     result = run(*ASK, "--response", "Right.", *flags.split(), *limits.split())
-    assert result.options == options.AgentOptions("m", "http://x", "k", "linear", "free", True, 2, 99, 1.5, 3, False)
+    assert result.options == options.AgentOptions(
+        model="m", base_url="http://x", api_key="k", strategy="linear", autonomy="free", closed_book=True, max_steps=2,
+        max_tokens=99, max_seconds=1.5, concurrency=3, no_reflect=True,
+    )  # fmt: skip
     assert run(*ASK, "--response", "Right.").options == options.AgentOptions()
 
 

@@ -1,6 +1,5 @@
 """Options that commands share: each command declares those it takes, and makes an `AgentOptions` of them."""
 
-import sys
 from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
@@ -12,7 +11,7 @@ from typer.testing import CliRunner
 
 from haluagent.cli import options
 from haluagent.cli.main import app
-from haluagent.cli.options import AgentOptions, chosen_adapter
+from haluagent.cli.options import AgentOptions, takes
 from haluagent.errors import ConfigError
 
 # For each shared option a value that is nobody's default.
@@ -45,17 +44,10 @@ def said(*arguments: str) -> object:
     small = typer.Typer()
 
     @small.command()
-    def command(
-        own: int = 1,
-        model: options.ModelName = None,
-        adapter: options.AdapterFile = None,
-        no_adapter: options.NoAdapter = False,
-        search: options.SearchOption = "none",
-        tools: options.ToolFiles = None,
-    ) -> None:
+    @takes("model", "adapter", "no_adapter", "search", "tools", search="none", sandbox="docker")
+    def command(own: int = 1, *, wanted: AgentOptions) -> None:
         """Do it."""
-        chosen = chosen_adapter(adapter, no_adapter)
-        found.append((own, AgentOptions(model=model, adapter=chosen, search=search, sandbox="docker", tools=tools)))
+        found.append((own, wanted))
 
     result = CliRunner().invoke(small, arguments)
     return found[0] if found else result.exception if result.exit_code == 1 else result.output
@@ -80,7 +72,13 @@ def test_what_is_given_reaches_the_command() -> None:
         "b.py",
     ]
     own, wanted = said(*arguments)  # type: ignore[misc]
-    assert (own, wanted.model, wanted.adapter, wanted.search, wanted.sandbox) == (2, "m", None, "local", "docker")
+    assert (own, wanted.model, wanted.chosen_adapter, wanted.search, wanted.sandbox) == (
+        2,
+        "m",
+        None,
+        "local",
+        "docker",
+    )
     assert [path.name for path in wanted.tools] == ["a.py", "b.py"]
 
 
@@ -95,7 +93,7 @@ def test_options_that_exclude_each_other_are_refused() -> None:
 
 
 def test_every_field_of_the_options_can_be_said() -> None:
-    assert {"reflect" if name == "no_reflect" else name for name in GIVEN} == set(AgentOptions.__dataclass_fields__)
+    assert {*GIVEN, "no_adapter"} == set(AgentOptions.__dataclass_fields__)
     assert {*GIVEN, "no_adapter"} <= {one.name for one in EVERY["detect"].params}
 
 
@@ -135,8 +133,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         found.append(given)
         raise Enough
 
-    for module in {options, *(sys.modules[command.callback.__module__] for command in AGENTS.values())}:
-        monkeypatch.setattr(module, "AgentOptions", record, raising=False)
+    monkeypatch.setattr(options, "AgentOptions", record)
     return found
 
 
@@ -158,9 +155,8 @@ def test_a_command_passes_on_what_it_takes(asked: list[dict[str, Any]], name: st
     taken = {one.name: GIVEN[one.name] for one in AGENTS[name].params if one.name in GIVEN}
     assert isinstance(call(name, taken), Enough)
     (made,) = asked
-    for one, value in taken.items():
-        field, right = ("reflect", False) if one == "no_reflect" else (one, value)
-        assert made.pop(field) == right
+    assert {one: made.pop(one) for one in taken} == taken
+    assert made.pop("no_adapter") is False
     assert made.items() <= {"search": "none", "sandbox": "none"}.items()
 
 
@@ -176,8 +172,6 @@ def test_a_default_is_that_of_the_options() -> None:
         (name, one.name)
         for name, command in AGENTS.items()
         for one in command.params
-        if one.name in GIVEN
-        and one.name not in ("adapter", "no_reflect")
-        and one.default != getattr(AgentOptions, one.name)
+        if one.name in GIVEN and one.default != getattr(AgentOptions, one.name)
     }
     assert own == {("bench run", "search"), ("bench answers", "search"), ("proxy", "search")}

@@ -246,10 +246,11 @@ def test_the_agent_passes_it_on(make: Make) -> None:
 
 
 def test_a_command_takes_one_or_none() -> None:
-    assert options.chosen_adapter(None, False) == options.AgentOptions().adapter == "auto"
-    assert (options.chosen_adapter("a.json", False), options.chosen_adapter(None, True)) == ("a.json", None)
+    assert options.AgentOptions().chosen_adapter == "auto"
+    assert options.AgentOptions(adapter="a.json").chosen_adapter == "a.json"
+    assert options.AgentOptions(no_adapter=True).chosen_adapter is None
     with pytest.raises(ConfigError, match="not both"):
-        options.chosen_adapter("a.json", True)
+        options.AgentOptions(adapter="a.json", no_adapter=True)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def test_every_command_passes_it_on(
     asked: list[Any] = []
 
     def stop(*arguments: Any, **more: Any) -> None:
-        asked.append(more["adapter"] if "adapter" in more else arguments[0].adapter)
+        asked.append(more["adapter"] if "adapter" in more else arguments[0].chosen_adapter)
         raise ConfigError("enough")
 
     monkeypatch.setattr(options, "make_agent", stop)
@@ -292,8 +293,8 @@ def test_a_flag_reaches_the_model(make: Make, monkeypatch: pytest.MonkeyPatch, f
 
     make("shipped")
     mine = make(name="mine")
-    given = options.chosen_adapter(str(mine) if "--adapter" in flags else None, "--no-adapter" in flags)
-    wanted = options.AgentOptions(adapter=given, search="none", sandbox="none")
+    given = {"adapter": str(mine) if "--adapter" in flags else None, "no_adapter": "--no-adapter" in flags}
+    wanted = options.AgentOptions(**given, search="none", sandbox="none")
     assert options.make_agent(wanted).model.name == catalogue.DEFAULT + name
     (agent,), _ = endpoints.make_agents(wanted, [], None)
     assert agent.model.name == catalogue.DEFAULT + name
