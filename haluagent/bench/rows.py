@@ -38,6 +38,7 @@ class RunInfo(Record):
     search: str = "none"
     queries: int = 1
     samples: int = 0
+    base_rate: float | None = None
 
 
 class ClaimRow(Record):

@@ -152,7 +152,7 @@ def begin(journal: Journal, out: Path, agent: HaluAgent, gold: Mapping[tuple[str
     about = RunInfo(
         version=__version__, model=agent.model.name, strategy=agent.strategy, autonomy=agent.autonomy,
         steps=agent.limits.steps, reflection=agent.reflect, ablate=tuple(sorted(agent.ablate)), search=search,
-        queries=agent.limits.queries, samples=agent.samples,
+        queries=agent.limits.queries, samples=agent.samples, base_rate=agent.base_rate,
     )  # fmt: skip
     if not out.stat().st_size:
         journal.append(about.model_dump_json())

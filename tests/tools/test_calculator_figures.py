@@ -338,3 +338,31 @@ def test_facts_stay_with_their_sentence_and_are_read_beside_the_reference_at_onc
         (True, True),
         (False, False),
     }
+
+
+FERRY = "A car with its driver is 420 kr. A further adult is 140 kr, a child 70 kr."
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("One way costs 630 kr: 420 kr for the car, 140 kr for her and 70 kr for the child.", "420 + 140 + 70 = 630"),
+        ("单程630克朗：车420克朗，大人140克朗，儿童70克朗。", "420 + 140 + 70 = 630"),
+        ("Of the 420 kr for the car, 280 kr are left when the 140 kr for her are paid.", "420 - 140 = 280"),
+    ],
+)
+def test_a_sum_of_all_figures_of_the_sentence_needs_no_model(said: str, line: str) -> None:
+    result = call(said, reference=FERRY)
+    assert result.label is None and [fact.startswith(line) for fact in result.facts] == [True]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "One way costs 640 kr: 420 kr for the car, 140 kr for her and 70 kr for the child.",  # no sum
+        "One way costs 650 kr: 420 kr for the car, 160 kr for her and 70 kr for the child.",  # 160 comes from nowhere
+        "Both cost 560 %: 420 % and 140 %.",  # shares
+    ],
+)
+def test_a_sum_with_a_figure_from_elsewhere_is_no_fact(scripted: Any, said: str) -> None:
+    assert call(said, reference=FERRY, model=scripted(say=lambda messages: "?")).facts == ()

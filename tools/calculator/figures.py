@@ -56,7 +56,7 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
     others: list[Evidence] = []
     undecided: list[str] = []
     for place, figure in enumerate(wanted):
-        if line := line_at(converted, figure.span[0]):
+        if line := line_at(converted, figure.span[0]) or adds_up(sentence.text, figure, known, context.language):
             facts.append(line)
             continue
         own = place == 0 and formula
@@ -82,6 +82,22 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
         evidence=tuple(others),
         facts=tuple(dict.fromkeys(facts)),
     )
+
+
+def adds_up(said: str, figure: Number, known: str, language: Language) -> str | None:
+    """Return the sum, as a line, if the largest figure of a sentence is the sum of all its others, of which one is `figure` or the
+    total is, and all but that one are known: `420 + 140 + 70 = 630`. None if it is no such sentence."""
+    own = [one for one in plain_numbers(said) if is_figure(one)]
+    others = [one for one in own if one.span != figure.span]
+    absent = {one.text for one in own}.intersection(missing_numbers(said, known))
+    if len(others) < 2 or any(one.is_percent for one in own) or absent != {figure.text}:
+        return None
+    total = max(own, key=lambda one: one.value)
+    if 2 * total.value != sum(one.value for one in own):
+        return None
+    sign = " + " if figure == total else " - "
+    formula = sign.join(one.text for one in sorted(others, key=lambda one: one != total))
+    return message("calculator.match", language, formula=formula, value=figure.text, stated=figure.text)
 
 
 def _results(written: Sequence[str], figure: Number, said: str, known: str, language: Language) -> list[WorkedOut]:
