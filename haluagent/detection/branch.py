@@ -27,6 +27,9 @@ from haluagent.tooling import turn_format
 from haluagent.tooling.tool import Tool
 from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
 
+READER = "match"  # the tool that reads a sentence beside the reference
+CLEARLY = 0.8  # the confidence with which a reference decides what seems to claim nothing
+
 
 async def verify(state: DetectionState, sentence: Sentence, model: Meter) -> MemoryEntry:
     """Check one sentence and record its label. Raises ModelError and BudgetExceeded; a tool never raises here."""
@@ -241,12 +244,12 @@ class _Branch:
         self.messages += exchange(said, observation, self.language)
 
     async def end_without_check(self, turn: turn_format.ModelTurn, result: ToolResult) -> MemoryEntry | None:
-        """End the branch where the model says that there is nothing to check, or no tool to check it with. The first claim
-        is tested. For the second, every tool that could look it up is tried first; what the model said is kept for the
+        """End the branch where the model says that there is nothing to check, or no tool to check it with. The first is tested, also
+        by the reference. For the second, every tool that could look it up is tried first; what the model said is kept for the
         reason."""
         empty = result.label == "no_claim" and not states_something(self.sentence.text)
         if empty and not await is_claim(self.state.task, self.sentence, self.model):
-            return label(self.state, self.sentence, turn.call, result)
+            return await self.clearly_decided() or label(self.state, self.sentence, turn.call, result)
         if self.could_look_up():
             self.offered = [item for item in self.offered if not item.system]
             self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
@@ -255,6 +258,19 @@ class _Branch:
         refused = result.label == "no_claim"  # the model waved through a sentence that states something
         ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
         return await undecided(self.state, self.sentence, self.last_observation or ended, self.model)
+
+    async def clearly_decided(self) -> MemoryEntry | None:
+        """Read a sentence that seems to claim nothing beside the reference all the same: "Okafor bakes the cakes." may be wrong. None
+        where that does not clearly decide it."""
+        if self.state.task.reference is None or READER not in (item.name for item in self.offered):
+            return None
+        thought = render("reason", self.language, kind="all_the_same", detail="")
+        call = ToolCall(name=READER, arguments={"sentence": self.sentence.name, "context": "reference"})
+        turn = turn_format.ModelTurn(thought=thought, call=call)
+        step = await act(self.state, self.sentence.index, turn, self.model, self.model.usage)
+        if step.result is None or step.result.label is None or step.result.confidence < CLEARLY:
+            return None
+        return label(self.state, self.sentence, turn.call, step.result)
 
     def repeats_a_demo(self, call: ToolCall) -> bool:
         """Return True where the model only repeats an example, which says nothing about this sentence."""

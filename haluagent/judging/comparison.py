@@ -21,7 +21,7 @@ from haluagent.text.refusals import unsaid
 from haluagent.types import Label, Sentence, Span, ToolResult
 
 WINDOWS = 3  # of a longer reference, the windows that share most with the sentence are read
-CLEAR = 0.1  # a question or a response seldom contradicts a sentence, so only a clear judgement counts
+CLEAR = 0.1  # where only a clear judgement contradicts: a question or a response seldom does, and a figure may follow
 QUOTED = 0.95
 SILENT = -1.0  # log-odds that a text says something about a topic, at which it says nothing
 
@@ -49,7 +49,8 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     """Compare a sentence with the reference. Any window may support it; where none does, any may contradict it.
 
     At most `WINDOWS` windows are read, those that share most words with the sentence. What was not read may still
-    support it, so a reference that was not read whole may contradict a sentence, but is not known to leave it unsaid.
+    support it, so a reference that was not read whole may contradict a sentence, but is not known to leave it unsaid. A number
+    that the reference does not have but may give is not yet worked out, so only a clear judgement contradicts a sentence with one.
     Correct calculations of the sentence with numbers of the reference are read with it, since they follow from it, and so
     are the facts that other tools found. A quotation needs no judgement. Raises ToolError where there is no reference.
     """
@@ -80,7 +81,7 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
         if wording == "results":  # that question has two answers
             judged = [await ask(context, sentence, window, "statement") for window in windows]
         against, said_at = max(zip((one.against for one in judged), spans, strict=True), key=lambda one: one[0])
-        if against > 0.5:
+        if against > 0.5 and (not reading.derived or reading.supported <= CLEAR):
             label, place = "contradicted", said_at
         not_mentioned = label is None and whole and not reading.derived
     if label and not await holds_alone(context, sentence, reference, place, label):

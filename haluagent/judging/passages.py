@@ -1,16 +1,24 @@
 """Find places in a text: the windows to read, the sentence to look at, and quotations of a claim."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 
+from haluagent.text.chinese import simplified
 from haluagent.text.clocks import find_clocks
 from haluagent.text.numbers import find_numbers
 from haluagent.text.segment import split
+from haluagent.text.stemmer import stem
 from haluagent.text.windows import windows
 from haluagent.text.words import words
-from haluagent.types import Sentence, Span
+from haluagent.types import Span
 
 QUOTED_WORDS, QUOTED_HAN = 5, 8  # what is shorter may stand in a text without being said by it
+
+CHARACTER = 0.3  # the weight of a single Chinese character beside that of a pair
+LENGTH = 0.25  # the power of a sentence's length that its words are divided by
 
 MARGIN = 100  # characters before a quotation in which the mark is looked for that it follows
 
@@ -28,17 +36,38 @@ def best_windows(text: str, query: str, most: int, limit: int, count: Callable[[
 
 
 def passage(text: str, window: Span, claim: str, question: str = "") -> Span:
-    """Return the sentence inside `window` that shares most words with the claim: where a reader should look. Words of
-    the question count half, so that a title that repeats the question does not win over the fact."""
+    """Return the sentence inside `window` that has most of the claim: where a reader should look. A word counts by how few of the
+    sentences have it (IDF), whatever its ending, and in Chinese single characters count a little. The words of the question decide
+    between equals, so that a title that repeats it does not win over the fact."""
     start, end = window
-    said, asked = words(claim), words(question)
+    sentences = split(text[start:end])
+    bags = [_parts(one.text) for one in sentences]
+    said, asked = _parts(claim), _parts(question)
+    often = Counter(part for bag in bags for part in bag & (said | asked))
+    weights = {
+        part: math.log(1 + len(bags) / count) * (CHARACTER if _is_character(part) else 1)
+        for part, count in often.items()
+    }
 
-    def shared(item: Sentence) -> int:
-        found = words(item.text)
-        return 2 * len(said & found) + len(asked & found)
+    def score(bag: frozenset[str]) -> tuple[float, ...]:
+        length = len(bag) ** LENGTH or 1
+        return tuple(sum(weights[part] for part in sorted(wanted & bag)) / length for wanted in (said, asked))
 
-    best = max(split(text[start:end]), key=shared, default=None)
-    return (start + best.span[0], start + best.span[1]) if best else window
+    best = max(zip(sentences, bags, strict=True), key=lambda pair: score(pair[1]), default=None)
+    return (start + best[0].span[0], start + best[0].span[1]) if best else window
+
+
+@lru_cache(maxsize=1024)  # the sentences of a reference are compared with those of the response one after another
+def _parts(text: str) -> frozenset[str]:
+    """Return the words of a text, English ones without their endings, and single Chinese characters."""
+    found = words(simplified(text))
+    return frozenset(stem(word) if word.isascii() else word for word in found).union(
+        character for word in found if not word.isascii() for character in word
+    )
+
+
+def _is_character(part: str) -> bool:
+    return len(part) == 1 and not part.isascii()
 
 
 def quoted(claim: str, text: str) -> Span | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from scripted import believes, prompt
 
 from haluagent import Demo, HaluAgent, Limits, ToolContext, tool
 from haluagent.errors import ConfigError, ModelError
@@ -139,6 +140,40 @@ def test_a_sentence_that_claims_something_is_not_waved_through(scripted: Any, re
     with HaluAgent(model) as agent:
         detection = agent.detect("Who?", response)
     assert by_sentence(detection) == {1: "no_claim", 2: "unverified"}
+
+
+@pytest.mark.parametrize(
+    ("believed", "labels"),
+    [
+        (0.05, {1: "contradicted", 2: "supported"}),
+        (0.3, {1: "no_claim", 2: "supported"}),
+        ("said", {1: "supported", 2: "supported"}),
+    ],
+)
+def test_what_seems_to_claim_nothing_is_read_beside_the_reference_all_the_same(
+    scripted: Any, believed: Any, labels: dict[int, str]
+) -> None:
+    """Only a clear answer counts: a courtesy is neither said by a text nor denied."""
+    held = holds_for_a_courtesy("Okafor bakes")
+
+    def choose(messages: Any) -> Any:
+        if "greeting" in prompt(messages):
+            return held(messages)
+        return believes(believed if "Okafor bakes" in prompt(messages).partition("<claim>")[2] else "said")(messages)
+
+    def say(messages: Any) -> str:
+        name = scripted.checked(messages)
+        return (
+            f'ACTION: get_answer(sentence={name}, label="no_claim")'
+            if name == "S1"
+            else f'ACTION: match(sentence={name}, context="reference")'
+        )
+
+    with HaluAgent(scripted(say, choose=choose), search="none", sandbox="none") as agent:
+        detection = agent.detect(
+            "Who?", "Okafor bakes cakes. He bakes well.", "Iyer organises the cakes. Okafor asks the mayor."
+        )
+    assert by_sentence(detection) == labels
 
 
 def test_a_condition_that_was_not_reached_is_not_met(scripted: Any) -> None:

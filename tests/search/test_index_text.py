@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haluagent.search.index.stemmer import stem
 from haluagent.search.index.terms import LONGEST, query_terms, strength, terms
+from haluagent.text.stemmer import stem
 
 STEMS = "act agre appl band bel compute con dig fall feud fin gas gener hiss hop log nat oper plan possib rat sens sky tan".split()
 ENDINGS = (

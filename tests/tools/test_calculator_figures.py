@@ -95,7 +95,7 @@ def test_it_is_not_offered_where_nothing_can_be_worked_out() -> None:
     ],
 )
 def test_a_calculation_that_gives_the_figure_is_a_fact(scripted: Any, said: str, formula: str, line: str) -> None:
-    found = call(said, model=scripted([formula]))
+    found = call(said, model=scripted(lambda messages: formula))
     assert found.observation == f"{formula} = {line}"
     assert found.facts == ((found.observation,) if ", as stated" in line else ())
     own = call(said, formula=formula)
@@ -202,7 +202,7 @@ def test_a_sentence_does_not_confirm_itself(said: str, formula: str) -> None:
 
 @pytest.mark.parametrize("formula", ["38-1", "37*1", "24+12+1", "37", "46-", "", "46/0", "[machines]46", "[a-b]46"])
 def test_what_cannot_be_computed_or_comes_from_nowhere_is_no_fact(scripted: Any, formula: str) -> None:
-    found = call("Some 37 machines run.", model=scripted([formula]))
+    found = call("Some 37 machines run.", model=scripted(lambda messages: formula))
     assert (found.label, found.facts) == (None, ())
     assert found.observation == "no calculation with the reference's numbers was found for 37"
 
@@ -258,7 +258,7 @@ def test_the_comparison_with_the_reference_reads_the_calculation(
 def test_sampled_calculations_count_where_they_agree(
     scripted: Any, written: tuple[str, ...], fact: str, label: str | None
 ) -> None:
-    found = call("There 37 machines run.", model=scripted([written]))
+    found = call("There 37 machines run.", model=scripted([written[0], written[1:]]))
     assert (found.facts, found.label) == ((fact,) if fact else (), label)
     if label:
         (evidence,) = found.evidence
@@ -287,12 +287,12 @@ def test_a_figure_that_may_be_meant_so_is_not_contradicted(scripted: Any, said: 
 
 
 def test_a_number_does_not_contradict_a_share(scripted: Any) -> None:
-    assert call("The share is 37%.", model=scripted(["46+9"])).label is None
-    assert call("The share is 37%.", model=scripted(["9/46"])).label == "contradicted"
+    assert call("The share is 37%.", model=scripted(lambda messages: "46+9")).label is None
+    assert call("The share is 37%.", model=scripted(lambda messages: "9/46")).label == "contradicted"
 
 
 def test_the_figure_is_not_shown_to_whom_works_it_out(scripted: Any) -> None:
-    model = scripted(["46-9", "46-9"])
+    model = scripted(["46-9", "37/46"])
     call("Of the machines 37 run, which is 80.4% of all.", model=model)
     asked = [prompt(messages) for messages in model.seen]
     assert len(asked) == 2
@@ -302,7 +302,7 @@ def test_the_figure_is_not_shown_to_whom_works_it_out(scripted: Any) -> None:
 
 def test_a_figure_that_only_some_calculation_gives_is_not_supported(scripted: Any) -> None:
     """46 - 9 gives 37, but nobody read the sentence so: of such figures more were wrong than right."""
-    model = scripted([("46+9", "46*9", "46", "9")], choose=believes("said"))
+    model = scripted(["46+9", ("46*9", "46", "9")], choose=believes("said"))
     with HaluAgent(model, search="none", sandbox="none") as agent:
         (entry,) = agent.detect("", "The mill has 37 machines running.", REPORT).sentences
     assert (entry.label, entry.reason_code) == ("unverified", None)

@@ -1,9 +1,9 @@
 """Figures of a sentence that the reference does not have: work them out from those that it has.
 
-The model reads the sentence with a gap for the figure, writes the calculation some times, and says of each number which one it
-is; the calculator computes them. One that gives the figure is a fact that the comparison with the reference reads, and
-decides nothing by itself: a calculation may be of something else. Where all agree on another number, the sentence is wrong.
-Agreement of sampled calculations is self-consistency (Wang et al., 2022).
+The model reads the sentence with a gap for the figure, writes the calculation, and says of each number which one it is; the
+calculator computes it. If it does not give the figure, the model writes some more. One that gives it is a fact that the
+comparison with the reference reads, and decides nothing by itself: a calculation may be of something else. Where all agree on
+another number, the sentence is wrong. Agreement of sampled calculations is self-consistency (Wang et al., 2022).
 """
 
 import asyncio
@@ -59,9 +59,8 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
         if line := line_at(converted, figure.span[0]) or adds_up(sentence.text, figure, known, context.language):
             facts.append(line)
             continue
-        own = place == 0 and formula
-        written = (formula,) if own else await _written(context, sentence, figure)
-        results = await asyncio.to_thread(_results, written, figure, sentence.text, known, context.language)
+        own = formula if place == 0 else ""
+        results = await _results(context, sentence, figure, own, known)
         if not results:
             continue
         first = next((one for one in results if one.same), results[0])
@@ -100,19 +99,34 @@ def adds_up(said: str, figure: Number, known: str, language: Language) -> str | 
     return message("calculator.match", language, formula=formula, value=figure.text, stated=figure.text)
 
 
-def _results(written: Sequence[str], figure: Number, said: str, known: str, language: Language) -> list[WorkedOut]:
-    return [one for text in written if (one := worked_out(text, figure, said, known, language))]
+async def _results(
+    context: ToolContext, sentence: Sentence, figure: Number, formula: str, known: str
+) -> list[WorkedOut]:
+    """Compute the formula, if there is one, else the calculation that the model thinks likeliest, and only where that does not give
+    the figure further ones."""
+    found: list[WorkedOut] = []
+    for samples in (1, SAMPLES - 1):
+        written = (formula,) if formula else await _written(context, sentence, figure, samples)
+        computed = (
+            await asyncio.to_thread(worked_out, text, figure, sentence.text, known, context.language)
+            for text in written
+        )
+        found += [one async for one in computed if one]
+        if formula or any(one.same for one in found):
+            break
+    return found
 
 
-async def _written(context: ToolContext, sentence: Sentence, figure: Number) -> tuple[str, ...]:
+async def _written(context: ToolContext, sentence: Sentence, figure: Number, samples: int) -> tuple[str, ...]:
     """Return the calculations that the model writes for a figure. It does not see the figure, so that it works out what the
     sentence is about and not the number that it states."""
     reference, count = context.reference or "", context.model.count_tokens
     about = f"{context.question} {sentence.claim}"
     (window,), _ = await asyncio.to_thread(best_windows, reference, about, 1, WINDOW_TOKENS, count)
     messages = question_of(sentence.claim, figure, reference[slice(*window)], context.question, context.language)
+    temperature = TEMPERATURE if samples > 1 else 0.0
     generation = await context.model.generate(
-        messages, stop=["\n"], grammar=NAMED, max_tokens=LONGEST, temperature=TEMPERATURE, samples=SAMPLES
+        messages, stop=["\n"], grammar=NAMED, max_tokens=LONGEST, temperature=temperature, samples=samples
     )
     return tuple(text.strip() for text in generation.texts)
 

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from haluagent.search.index.stemmer import stem
 from haluagent.text.chinese import simplified
+from haluagent.text.stemmer import stem
 
 # Scripts written without spaces between words: Han and kana; and Hangul, which then needs no stemmer.
 _CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af"
