@@ -135,7 +135,7 @@ async def judge(context: ToolContext, sentence: Sentence) -> ToolResult:
         )
     result = result_of(context, sentence, found.label, source, found.supported, found.place)
     note = message("match.anew", language, answer=found.reading.anew) if found.reading.anew else ""
-    note += message("match.number", language, numbers=", ".join(found.reading.missing)) if found.reading.missing else ""
+    note += message("match.number", language, numbers=", ".join(found.reading.absent)) if found.reading.absent else ""
     if found.reading.derived:
         note += message("match.derived", language, lines="; ".join(found.reading.derived))
     if not found.whole and found.label != "supported":

@@ -82,6 +82,11 @@ class Reading:
     missing: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
 
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Return the missing numbers in digits: one in words is often the text's, written another way."""
+        return tuple(number for number in self.missing if in_digits([number]))
+
 
 def wording_of(context: ToolContext) -> Wording:
     """Return how a sentence is judged. A response of one sentence is the answer to the question, where there is one;

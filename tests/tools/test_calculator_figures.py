@@ -268,6 +268,11 @@ def test_sampled_calculations_count_where_they_agree(
 @pytest.mark.parametrize(
     ("said", "known", "formula"),
     [
+        (
+            "That is 5.40, of which 4.40 are for the minutes.",
+            "1.00 each, and 0.22 a minute, for 20 minutes.",
+            "1.00+20*0.22",
+        ),
         ("The plant made 22 million tonnes.", "12.4 million tonnes in 2021 and 9.3 million in 2022.", "12.4+9.3"),
         ("More than 40 members joined.", "At first 120 members, now 165.", "165-120"),
         ("Between 40 and 50 members joined.", "At first 120 members, now 165.", "165-120"),

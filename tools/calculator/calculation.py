@@ -64,7 +64,7 @@ _FACTORS = [
 
 class WorkedOut(NamedTuple):
     """A line with a calculation, its result and whether that is the figure; the same as a truth value; and the result without its
-    sign, None where the figure may be meant to be that, or the two cannot be compared."""
+    sign, None where the figure may be meant to be that, the sentence states it elsewhere, or the two cannot be compared."""
 
     line: str
     same: bool
@@ -106,7 +106,9 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
     key = "match" if same else "differs"
     line = message(f"calculator.{key}", language, formula=written, value=shown, stated=figure.text)
     ways = ((one, number) for _, one in readings for number in (stated, figure))
-    another = readings and clear and not any(may_be(one, number, said) for one, number in ways)
+    others = [number for number in find_numbers(said) if number.span != figure.span]
+    of_another = any(gives(one, number) for _, one in readings for number in others)
+    another = readings and clear and not of_another and not any(may_be(one, number, said) for one, number in ways)
     return WorkedOut(line, same=bool(same), result=shown.lstrip("-") if another else None)
 
 

@@ -59,8 +59,8 @@ async def by_choice(case: Case) -> FaithfulnessFinding:
     ]
     if verdict == "FAIL" and whole and max(one.against for one in judged) < 0.5:
         notes.append(message("faithfulness.absent", language))
-    if reading.missing:
-        notes.append(message("faithfulness.number", language, numbers=", ".join(reading.missing)))
+    if reading.absent:
+        notes.append(message("faithfulness.number", language, numbers=", ".join(reading.absent)))
     if hidden := clip(case.answer, WINDOW_TOKENS, count)[1]:
         notes.append(message("faithfulness.clipped", language, hidden=hidden))
     coverage = covered(spans, whole, len(case.document))
