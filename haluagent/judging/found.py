@@ -137,9 +137,8 @@ async def read_passage(
     count = context.model.count_tokens
     (place,), _ = await asyncio.to_thread(best_windows, text, about, 1, tokens, count)
     window = text[slice(*place)]
-    judged = await ask(
-        replace(context, base_rate=0.5), sentence, window, wording_of(context)
-    )  # it may be of something else
+    found = replace(context, base_rate=0.5)  # it may be about something else
+    judged = await ask(found, sentence, window, wording_of(context))
     supported, anew, agrees = judged.supported, "", None
     if _answers(context, sentence) and judged.calibrated:
         anew = await answer_anew(context, window)

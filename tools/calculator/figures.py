@@ -84,8 +84,8 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
 
 
 def adds_up(said: str, figure: Number, known: str, language: Language) -> str | None:
-    """Return the sum, as a line, if the largest figure of a sentence is the sum of all its others, of which one is `figure` or the
-    total is, and all but that one are known: `420 + 140 + 70 = 630`. None if it is no such sentence."""
+    """Return the calculation of a figure, as a line (`420 + 140 + 70 = 630`), if the largest figure of the sentence is the sum of all its
+    others, and all but this one are known; else None."""
     own = [one for one in plain_numbers(said) if is_figure(one)]
     others = [one for one in own if one.span != figure.span]
     absent = {one.text for one in own}.intersection(missing_numbers(said, known))
@@ -107,11 +107,9 @@ async def _results(
     found: list[WorkedOut] = []
     for samples in (1, SAMPLES - 1):
         written = (formula,) if formula else await _written(context, sentence, figure, samples)
-        computed = (
-            await asyncio.to_thread(worked_out, text, figure, sentence.text, known, context.language)
-            for text in written
-        )
-        found += [one async for one in computed if one]
+        for text in written:
+            if one := await asyncio.to_thread(worked_out, text, figure, sentence.text, known, context.language):
+                found.append(one)
         if formula or any(one.same for one in found):
             break
     return found
