@@ -83,7 +83,7 @@ def _find_numbers(text: str) -> tuple[Number, ...]:
     plain = Plain(text)
     found: list[tuple[int, int, Fraction, int | None, bool]] = []
     taken = Taken(len(plain.text))
-    for reader in (_fractions, _english_fractions, _decimals, _han, _english):
+    for reader in (_fractions, _english_fractions, _tenths, _decimals, _han, _english):
         for item in reader(plain.text):
             if not taken.meets(item[:2]):
                 found.append(item)
@@ -192,6 +192,19 @@ def _fractions(text: str) -> _Found:
         under = Fraction(1000) if match["under"] == "千" else _han_value(match["under"])
         if match["under"] != "百" and under and over is not None and whole_part is not None:
             yield match.start(), match.end(), whole_part + over / under, None, False
+
+
+_TENTHS = re.compile(
+    r"(?<![一二两三四五六七八九十百千万第0-9])(?P<tens>[一二两三四五六七八九])成"
+    r"(?:(?P<ones>[一二三四五六七八九])|(?![群立长長为為人果员員本功效分型品年不语語天名熟都亿千百形家真衣了就交绩績色]))"
+)
+
+
+def _tenths(text: str) -> _Found:
+    """Yield Chinese shares in tenths: `三成` is 30 %, `三成六` 36 %."""
+    for match in _TENTHS.finditer(text):
+        value = sum(scale * (read_han(match[name] or "") or 0) for name, scale in (("tens", 10), ("ones", 1)))
+        yield *match.span(), Fraction(value) / 100, 0, True
 
 
 def _han_value(text: str) -> Fraction | None:

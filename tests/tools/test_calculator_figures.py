@@ -291,6 +291,18 @@ def test_a_figure_that_may_be_meant_so_is_not_contradicted(scripted: Any, said: 
     assert found and all(one is None or one.same or one.result is None for one in found)
 
 
+@pytest.mark.parametrize(
+    ("formula", "same"),
+    [("7.4/74.0 - 8.1/67.5", True), ("(7.4/74.0 - 8.1/67.5) * 100", True), ("12-10", True), ("(8.1-7.938)/8.1", None)],
+)
+def test_points_are_a_difference_of_shares_and_not_the_change_of_an_amount(formula: str, same: bool | None) -> None:
+    said = "The margin fell by 2 percentage points."
+    known = "Profit fell from 8.1 to 7.4 (7.938 before tax) and sales rose from 67.5 to 74.0; the margin was 12% and is 10%."
+    (figure,) = find_numbers(said)
+    found = worked_out(formula, figure, said, known, "en")
+    assert found and (found.same, found.result) == ((True, None) if same else (False, None))
+
+
 def test_a_number_does_not_contradict_a_share(scripted: Any) -> None:
     assert call("The share is 37%.", model=scripted(lambda messages: "46+9")).label is None
     assert call("The share is 37%.", model=scripted(lambda messages: "9/46")).label == "contradicted"

@@ -1,5 +1,6 @@
 """A calculation that a model wrote for a figure: compute it, and compare the result with the figure as people state it."""
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -154,11 +155,14 @@ def _in_percent(value: Fraction, formula: str, numbers: set[Fraction], known: st
 def _in_units(value: Fraction, formula: str, figure: Number, said: str, known: str) -> Iterator[Fraction]:
     """Yield a result as it is and in the units that a figure may have: those of the text's scales (330 of millions), minutes
     as hours and hours as minutes, a share as percentage points or as a Chinese discount."""
+    points = _POINTS.match(said, figure.span[1])
+    if points and "/" in formula and not _is_difference(formula):
+        return  # the change of an amount, not of a share
     yield value
     yield from (value * scale for word, scale in _SCALES.items() if word in known)
     after = figure.span[1]
     if "/" in formula:
-        if _POINTS.match(said, after):
+        if points:
             yield value * 100
         if _FOLD.match(said, after):
             yield value * 10
@@ -168,6 +172,14 @@ def _in_units(value: Fraction, formula: str, figure: Number, said: str, known: s
         yield value / 100
     if _SECOND.search(known) or (_IN_HOURS.match(said, after) and (_MINUTE.search(known) or _CLOCK.search(known))):
         yield value / 60
+
+
+def _is_difference(formula: str) -> bool:
+    """Return whether a calculation subtracts one thing from another, perhaps in percent: 7.4/84.6 - 8.1/79.2."""
+    body = ast.parse(formula.strip(), mode="eval").body
+    while isinstance(body, ast.BinOp) and isinstance(body.op, ast.Mult):
+        body = body.left if isinstance(body.right, ast.Constant) else body.right
+    return isinstance(body, ast.BinOp) and isinstance(body.op, ast.Sub)
 
 
 def may_be(value: Fraction, number: Number, said: str) -> bool:
