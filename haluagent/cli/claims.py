@@ -54,6 +54,13 @@ _NliModel = Annotated[
 _NoTools = Annotated[
     bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker as well.")
 ]
+_Localize = Annotated[
+    Literal["overlap", "model"],
+    typer.Option(
+        "--localize",
+        help="Cite the sentence that shares most words with a claim; or, where these do not tell, let the model point at one.",
+    ),
+]
 _Language = Annotated[options.LanguageChoice, typer.Option("--lang", "--language", help="Language of the responses.")]
 
 
@@ -72,6 +79,7 @@ def _command(command: "Command") -> Callable[..., None]:
         checker: _Checker = "choice",
         nli_model: _NliModel = None,
         no_tools: _NoTools = False,
+        localize: _Localize = "overlap",
         language: _Language = "auto",
         endpoint: Endpoints = None,
         in_flight: InFlight = None,
@@ -106,7 +114,7 @@ def _command(command: "Command") -> Callable[..., None]:
         items = file.read(input_path, file_format, columns)
         task = runs.ClaimsTask(
             command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
-            tools=not no_tools, language=language,
+            tools=not no_tools, language=language, localize=localize,
         )  # fmt: skip
         agents, at_once = make_agents(wanted, endpoint, in_flight)
         bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
