@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli import claims_collect, claims_results, options
+from haluagent.cli import claims_collect, claims_labels, claims_results, options
 from haluagent.cli.claims_running import carry_out, check_output
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions, chosen_adapter
@@ -154,3 +154,6 @@ app.command("collect", help=claims_collect.HELP + _CODES)(claims_collect.collect
 app.command("rank")(claims_results.rank)
 app.command("agreement")(claims_results.agreement)
 app.command("benchmark")(claims_results.benchmark)
+app.command("label")(claims_labels.label)
+app.command("label-agreement")(claims_labels.label_agreement)
+app.command("label-export")(claims_labels.label_export)
