@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from places import ROOT
 
 from haluagent.checks.claims.localize import cite
-from haluagent.checks.claims.pointing import point
+from haluagent.checks.claims.pointing import in_doubt, point
 from haluagent.models import resolve
 from haluagent.protocols import Choice, Message, Model, ToolContext
 from haluagent.text.segment import split
@@ -60,7 +60,8 @@ class Kept:
     """A model that keeps what it chose."""
 
     def __init__(self, model: Model) -> None:
-        self.model, self.last = model, {}
+        self.model = model
+        self.last: dict[str, float] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
@@ -72,22 +73,22 @@ class Kept:
 
 
 async def measure(model: Model, out: Path | None) -> None:
-    kept, rows = Kept(model), []
+    kept = Kept(model)
+    rows: list[dict[str, Any]] = []
     for language in LANGUAGES:
         known = list(load(language))
-        found: list[tuple[bool, bool, bool]] = []
+        found: list[tuple[bool, ...]] = []
         for one in known:
-            kept.last = {}
             context = ToolContext("", one.passage, language, one.sentences, kept)  # type: ignore[arg-type]
             by_model = await point(context, one.claim, one.sentences) or one.by_overlap
-            found.append((one.few, one.by_overlap == one.about, by_model == one.about))
+            chosen = by_model if in_doubt(one.claim, one.sentences) else one.by_overlap
+            found.append((one.few, *(place == one.about for place in (one.by_overlap, chosen, by_model))))
             rows.append({"language": language, "claim": one.claim, "about": one.about.index, "choice": kept.last})
         for name, few in (("few", True), ("most", False)):
             own = [row for row in found if row[0] is few]
-            overlap, both = (sum(row[at] for row in own) for at in (1, 2))
-            print(
-                f"{language}, {name} words shared: overlap {overlap} of {len(own)}, with the model {both} of {len(own)}"
-            )
+            overlap, both, alone = (sum(row[at] for row in own) for at in (1, 2, 3))
+            counts = f"overlap finds {overlap}, with the model where in doubt {both}, the model alone {alone}"
+            print(f"{language}, {name} words shared: of {len(own)} {counts}", flush=True)
     if out:
         out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
 

@@ -41,17 +41,20 @@ async def relocate(
     return await work.each(one, range(len(checked)))
 
 
+def in_doubt(claim: str, sentences: Sequence[Sentence]) -> bool:
+    """Return whether the words of a claim leave doubt which of several sentences it is about: none has most of them, or two
+    have equally many."""
+    shared = sorted((len(words(claim) & words(one.text)) for one in sentences), reverse=True)
+    return len(shared) > 1 and not (shared[0] > shared[1] and shared[0] > SURE * len(words(claim)))
+
+
 async def point(context: ToolContext, claim: str, sentences: Sequence[Sentence]) -> Sentence | None:
-    """Return the sentence that the model points at for a claim; None if the words decide, or the model does not.
+    """Return the sentence that the model points at for a claim; None if it points at none.
 
     Raise `ModelError` or `BudgetExceeded` as the model does.
     """
     said = words(claim)
-    shared = {sentence.index: len(said & words(sentence.text)) for sentence in sentences}
-    best, second = (*sorted(shared.values(), reverse=True), 0, 0)[:2]
-    if len(sentences) < 2 or (best > second and best > SURE * len(said)):
-        return None
-    likely = sorted(sentences, key=lambda one: -shared[one.index])[:CANDIDATES]
+    likely = sorted(sentences, key=lambda one: -len(said & words(one.text)))[:CANDIDATES]
     shown = sorted(likely, key=lambda one: one.index)
     count = context.model.count_tokens
     messages = conversation(
@@ -66,6 +69,8 @@ async def point(context: ToolContext, claim: str, sentences: Sequence[Sentence])
 
 
 async def _try(work: CheckWork, claim: str, sentences: Sequence[Sentence]) -> Sentence | None:
+    if not in_doubt(claim, sentences):
+        return None
     try:
         async with asyncio.timeout(work.budget.seconds_left()):
             return await point(work.context, claim, sentences)
