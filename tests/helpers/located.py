@@ -1,8 +1,8 @@
 """How often the sentence is found that a claim says in other words: by the words that they share, and by the model.
 
 `python tests/helpers/located.py [MODEL_OPTIONS]` measures both on `tests/data/localization`, made by hand: passages of six similar
-sentences, and a claim about each one, half of which share few words with it. Of ten claims one says the opposite. With `--out FILE`
-the model's probabilities are kept.
+sentences, and a claim about each one. Half of them share few words with it; four in each language say the opposite. With
+`--out FILE` the model's probabilities are kept.
 """
 
 import argparse
