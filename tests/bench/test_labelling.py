@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from haluagent.bench.datasets.loading import load
 from haluagent.bench.labelling.agreement import alpha, compare, table
-from haluagent.bench.labelling.labels import LabelledResponse, read
+from haluagent.bench.labelling.labels import MarkedResponse, read
 from haluagent.cli import main as cli
 from haluagent.cli.claims import app
 from haluagent.errors import ConfigError
@@ -33,7 +33,7 @@ def write(path: Path, rows: Any) -> Path:
     return path
 
 
-def labelled(name: str, annotator: str, *spans: tuple[int, int, str], response: str = "abcdefghij") -> LabelledResponse:
+def labelled(name: str, annotator: str, *spans: tuple[int, int, str], response: str = "abcdefghij") -> MarkedResponse:
     labels = [{"start": a, "end": b, "text": response[a:b], "label_type": kind} for a, b, kind in spans]
     row = {
         "id": name,
@@ -43,7 +43,7 @@ def labelled(name: str, annotator: str, *spans: tuple[int, int, str], response: 
         "reference": ["r"],
         "response": response,
     }
-    return LabelledResponse.model_validate(row | {"labels": labels})
+    return MarkedResponse.model_validate(row | {"labels": labels})
 
 
 CONFLICT, BASELESS, UNSURE = "Evident Conflict", "Evident Baseless Info", "Not Sure"

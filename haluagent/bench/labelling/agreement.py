@@ -7,13 +7,13 @@ By response, whether it has any span: accuracy and Cohen's kappa (1960). By char
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from haluagent.bench.labelling.labels import KINDS, NOT_SURE, Kind, LabelledResponse
+from haluagent.bench.labelling.labels import KINDS, NOT_SURE, Kind, MarkedResponse
 from haluagent.checks.reliability.agreement import kappa
 from haluagent.errors import ConfigError
 from haluagent.types import Record
 
 
-class KindAgreement(Record):
+class SpanKindAgreement(Record):
     """One kind: the characters that each person gave it and those that both did, and the F1 in [0, 1], None if neither did."""
 
     kind: Kind
@@ -43,10 +43,10 @@ class SpanAgreement(Record):
     alpha: float | None
     same_kind: float | None
     kind_kappa: float | None
-    kinds: tuple[KindAgreement, ...]
+    kinds: tuple[SpanKindAgreement, ...]
 
 
-def compare(first: Sequence[LabelledResponse], second: Sequence[LabelledResponse]) -> SpanAgreement:
+def compare(first: Sequence[MarkedResponse], second: Sequence[MarkedResponse]) -> SpanAgreement:
     """Return the agreement on the responses that both have labelled. Raise `ConfigError` if there is none, or if an id
     stands for two responses."""
     others = {one.id: one for one in second}
@@ -108,17 +108,17 @@ def table(found: SpanAgreement) -> str:
     return "\n".join(lines)
 
 
-def _by_character(one: LabelledResponse) -> list[Kind | None]:
+def _by_character(one: MarkedResponse) -> list[Kind | None]:
     kinds: list[Kind | None] = [None] * len(one.response)
     for span in one.labels:
         kinds[span.start : span.end] = [span.label_type] * (span.end - span.start)
     return kinds
 
 
-def _of_kind(kind: Kind, pairs: Sequence[tuple[Kind | None, Kind | None]]) -> KindAgreement:
+def _of_kind(kind: Kind, pairs: Sequence[tuple[Kind | None, Kind | None]]) -> SpanKindAgreement:
     first, second = (sum(pair[at] == kind for pair in pairs) for at in (0, 1))
     both = sum(one == other == kind for one, other in pairs)
-    return KindAgreement(kind=kind, first=first, second=second, both=both, f1=f1(first, second, both))
+    return SpanKindAgreement(kind=kind, first=first, second=second, both=both, f1=f1(first, second, both))
 
 
 def _percent(share: float | None) -> str:

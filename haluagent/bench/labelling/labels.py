@@ -26,7 +26,7 @@ class MarkedSpan(Record):
     label_type: Kind
 
 
-class LabelledResponse(Record):
+class MarkedResponse(Record):
     """A response with the spans that a person marked, none if it has nothing wrong."""
 
     id: str
@@ -43,13 +43,13 @@ class LabelledResponse(Record):
         return tuple(one for one in self.labels if one.label_type != NOT_SURE)
 
 
-def read(path: Path) -> list[LabelledResponse]:
+def read(path: Path) -> list[MarkedResponse]:
     """Return the labels of a file that the page gave. Raise a `ConfigError` that names the first item that is not one, that is
     there twice, or whose spans are not those of its response."""
-    found: dict[str, LabelledResponse] = {}
+    found: dict[str, MarkedResponse] = {}
     for number, fields in enumerate(file.objects(path), start=1):
         try:
-            one = LabelledResponse.model_validate(fields)
+            one = MarkedResponse.model_validate(fields)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the line"
@@ -67,7 +67,7 @@ def read(path: Path) -> list[LabelledResponse]:
     return list(found.values())
 
 
-def spanned(labels: Sequence[LabelledResponse]) -> list[SpannedResponse]:
+def spanned(labels: Sequence[MarkedResponse]) -> list[SpannedResponse]:
     """Return the responses with the spans that are surely wrong, to be written in the format of a corpus."""
     return [
         SpannedResponse(
