@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from haluagent.cli import claims_collect, claims_results, options
+from haluagent.cli import claims_collect, claims_labels, claims_results, options
 from haluagent.cli.claims_running import carry_out, check_output
 from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
 from haluagent.cli.options import AgentOptions
@@ -54,6 +54,13 @@ _NliModel = Annotated[
 _NoTools = Annotated[
     bool, typer.Option("--no-tools", help="Leave arithmetic, dates and counts to the checker as well.")
 ]
+_Localize = Annotated[
+    Literal["overlap", "model"],
+    typer.Option(
+        "--localize",
+        help="Cite the sentence that shares most words with a claim; or, where these do not tell, let the model point at one.",
+    ),
+]
 _Language = Annotated[options.LanguageChoice, typer.Option("--lang", "--language", help="Language of the responses.")]
 
 
@@ -83,6 +90,7 @@ def _command(command: "Command") -> Callable[..., None]:
         checker: _Checker = "choice",
         nli_model: _NliModel = None,
         no_tools: _NoTools = False,
+        localize: _Localize = "overlap",
         language: _Language = "auto",
         endpoint: Endpoints = None,
         in_flight: InFlight = None,
@@ -102,7 +110,7 @@ def _command(command: "Command") -> Callable[..., None]:
         items = file.read(input_path, file_format, columns)
         task = runs.ClaimsTask(
             command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
-            tools=not no_tools, language=language,
+            tools=not no_tools, language=language, localize=localize,
         )  # fmt: skip
         agents, at_once = make_agents(wanted, endpoint, in_flight)
         bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
@@ -142,3 +150,6 @@ app.command("collect", help=claims_collect.HELP + _CODES)(claims_collect.collect
 app.command("rank")(claims_results.rank)
 app.command("agreement")(claims_results.agreement)
 app.command("benchmark")(claims_results.benchmark)
+app.command("label")(claims_labels.label)
+app.command("label-agreement")(claims_labels.label_agreement)
+app.command("label-export")(claims_labels.label_export)

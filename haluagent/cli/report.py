@@ -59,7 +59,7 @@ def _spans(
     if any(out.exists() and out.samefile(path) for path in (run, source) if path.exists()):
         raise ConfigError(f"{out} is the run or its input: name the output otherwise with --out")
     found, failed = spans.judged(rows, source)
-    counted = sum(len(spans.wrong(one.detection)) for one in found)
+    counted = sum(len(one.spans) for one in found)
     written = spans.write(found, format, out)
     left = f"; {failed} failed rows are left out" if failed else ""
     typer.echo(f"{' and '.join(map(str, written))}: {len(found)} responses, {counted} spans{left}")

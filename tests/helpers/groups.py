@@ -113,7 +113,7 @@ GROUPS = {
     ),
     "browser": Group(
         1.0,
-        ("haluagent/server/", "haluagent/bench/report/"),
+        ("haluagent/server/", "haluagent/bench/report/", "haluagent/bench/labelling/"),
         lambda: shutil.which("chromium") is not None,
         "install chromium",
     ),

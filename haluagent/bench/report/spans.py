@@ -1,10 +1,12 @@
-"""The sentences that a file of results finds wrong, as spans in the formats of two corpora, to train or score other detectors with.
+"""Spans of responses that are wrong in the formats of two corpora, to train or score other detectors with: the sentences that a file of
+results finds wrong, or what people marked (`haluagent.bench.labelling`).
 
 RAGTruth (Niu et al. 2024, https://github.com/ParticleMedia/RAGTruth): `response.jsonl` and `source_info.jsonl`, of which the
 benchmark reads the set `ragtruth` too. LettuceDetect (https://github.com/KRLabsOrg/LettuceDetect): a JSON list of samples with
 a prompt, an answer and labels.
 
-Spans are half-open character offsets in the response, one for each sentence that is contradicted or not in the reference.
+Spans are half-open character offsets in the response. Of results they are the sentences that are contradicted or not in the
+reference.
 """
 
 import json
@@ -15,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from haluagent.batch.files import BatchItem, BatchRow, digest_of, item_file, parse
 from haluagent.bench.report.run_page import ResultRow
 from haluagent.errors import ConfigError
-from haluagent.types import Detection, MemoryEntry
+from haluagent.types import Detection, Language
 
 SpanFormat = Literal["ragtruth", "lettucedetect"]
 # RAGTruth's kinds of hallucination for a sentence that says otherwise, and for one that adds something.
@@ -23,12 +25,24 @@ KINDS = {"contradicted": "Evident Conflict", "not_in_reference": "Evident Basele
 LANGUAGES = {"en": "en", "zh": "cn"}  # as LettuceDetect calls them
 
 
+class WrongSpan(NamedTuple):
+    """A span of a response, RAGTruth's kind of its hallucination, and the reason, empty if none is given."""
+
+    start: int
+    end: int
+    kind: str
+    reason: str
+
+
 class SpannedResponse(NamedTuple):
-    """A result with its input."""
+    """A response with its wrong spans."""
 
     name: str
-    item: BatchItem
-    detection: Detection
+    question: str
+    reference: str
+    response: str
+    language: Language
+    spans: tuple[WrongSpan, ...]
 
 
 def judged(rows: Sequence[ResultRow], source: Path) -> tuple[list[SpannedResponse], int]:
@@ -46,7 +60,7 @@ def judged(rows: Sequence[ResultRow], source: Path) -> tuple[list[SpannedRespons
         line = items.get(row.line)
         if line is None or (row.digest and digest_of(line) != row.digest):
             raise ConfigError(f"line {row.line} of {source} is not what was checked: give the input of the results")
-        found.append(SpannedResponse(str(row.line if row.id is None else row.id), parse(line), row.detection))
+        found.append(_spanned(str(row.line if row.id is None else row.id), parse(line), row.detection))
     return found, len(rows) - len(found)
 
 
@@ -72,37 +86,34 @@ def write(found: Sequence[SpannedResponse], format: SpanFormat, out: Path) -> li
     return list(texts)
 
 
-def wrong(detection: Detection) -> list[MemoryEntry]:
-    """Return the sentences with a span: contradicted, or not in the reference. What could not be checked has none."""
-    return [entry for entry in detection.sentences if entry.outcome in KINDS and entry.sentence.index > 0]
+def _spanned(name: str, item: BatchItem, detection: Detection) -> SpannedResponse:
+    """Return a result with a span for each sentence that is contradicted or not in the reference. What could not be checked
+    has none."""
+    wrong = [entry for entry in detection.sentences if entry.outcome in KINDS and entry.sentence.index > 0]
+    spans = tuple(WrongSpan(*entry.sentence.span, KINDS[entry.outcome], entry.reason) for entry in wrong)
+    return SpannedResponse(name, item.question or "", item.reference or "", item.response, detection.language, spans)
 
 
 def lettucedetect(one: SpannedResponse) -> dict[str, Any]:
     """Return a sample of LettuceDetect."""
-    question, reference = one.item.question or "", one.item.reference or ""
-    asked = f"User request: {question}\n\n" if question else ""
-    labels = [
-        {"start": entry.sentence.span[0], "end": entry.sentence.span[1], "label": KINDS[entry.outcome]}
-        for entry in wrong(one.detection)
-    ]
+    asked = f"User request: {one.question}\n\n" if one.question else ""
     return {
-        "prompt": asked + reference, "answer": one.item.response, "labels": labels, "split": "test",
-        "task_type": "qa" if question else "summarization", "dataset": "haluagent",
-        "language": LANGUAGES[one.detection.language], "context": reference, "question": question or None,
+        "prompt": asked + one.reference, "answer": one.response,
+        "labels": [{"start": span.start, "end": span.end, "label": span.kind} for span in one.spans], "split": "test",
+        "task_type": "qa" if one.question else "summarization", "dataset": "haluagent",
+        "language": LANGUAGES[one.language], "context": one.reference, "question": one.question or None,
         "metadata": {"id": one.name},
     }  # fmt: skip
 
 
 def ragtruth(one: SpannedResponse, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a response of RAGTruth and its source."""
-    question, reference, response = one.item.question or "", one.item.reference or "", one.item.response
-    labels = []
-    for entry in wrong(one.detection):
-        start, end = entry.sentence.span
-        labels.append(
-            {"start": start, "end": end, "text": response[start:end], "meta": entry.reason, "label_type": KINDS[entry.outcome],
-             "implicit_true": False, "due_to_null": False}
-        )  # fmt: skip
+    question, reference, response = one.question, one.reference, one.response
+    labels = [
+        {"start": span.start, "end": span.end, "text": response[span.start : span.end], "meta": span.reason,
+         "label_type": span.kind, "implicit_true": False, "due_to_null": False}
+        for span in one.spans
+    ]  # fmt: skip
     said = {
         "id": one.name, "source_id": str(number), "model": "", "temperature": None, "labels": labels, "split": "test",
         "quality": "good", "response": response,

@@ -19,7 +19,7 @@ from haluagent.checks.claims.inputs import given_claims, given_passages
 from haluagent.checks.claims.joint import JointChecker
 from haluagent.checks.claims.label import label
 from haluagent.checks.claims.merge import aggregate, ratios
-from haluagent.checks.claims.records import Aggregator, CheckedClaim, Claim, ClaimReport, Format
+from haluagent.checks.claims.records import Aggregator, CheckedClaim, Claim, ClaimReport, Format, Localization
 from haluagent.checks.claims.retrieve import retrieve
 from haluagent.detection.limits import Budget, Meter
 from haluagent.errors import ConfigError, SearchError
@@ -58,6 +58,7 @@ def check_claims(
     aggregator: Aggregator = "strict",
     language: str = "auto",
     tools: bool = True,
+    localize: Localization = "overlap",
 ) -> ClaimReport:
     """Check the claims of a response synchronously; see `acheck_claims`."""
     return agent.wait_for(
@@ -72,6 +73,7 @@ def check_claims(
             aggregator=aggregator,
             language=language,
             tools=tools,
+            localize=localize,
         )
     )
 
@@ -89,6 +91,7 @@ async def acheck_claims(
     aggregator: Aggregator = "strict",
     language: str = "auto",
     tools: bool = True,
+    localize: Localization = "overlap",
     of_results: bool = False,
     base_rate: float | None = None,
 ) -> ClaimReport:
@@ -96,7 +99,8 @@ async def acheck_claims(
 
     `reference` is one document (accurate context), several passages (noisy context: any Entailment, else any
     Contradiction, else Neutral), or None (zero context: passages are searched for). Prompts are in the language of the
-    response, whatever the language of the passages. `tools=False` leaves every claim to the checker. `of_results` says
+    response, whatever the language of the passages. `tools=False` leaves every claim to the checker. `localize="model"` has the
+    model point at the sentence that a claim is about, where the words do not tell (see `pointing`). `of_results` says
     that the passages are the tool results of an agent's run; `base_rate`, in (0, 1), is the expected share of right
     claims, by default the agent's.
 
@@ -109,6 +113,8 @@ async def acheck_claims(
     judge = make_checker(checker)
     if aggregator not in get_args(Aggregator):
         raise ConfigError(f"aggregator {aggregator!r} is not known: use {', '.join(get_args(Aggregator))}")
+    if localize not in get_args(Localization):
+        raise ConfigError(f"localization {localize!r} is not known: use {', '.join(get_args(Localization))}")
     if not response.strip():
         raise ConfigError("the response is empty: give the text to check")
     passages = None if reference is None else given_passages(reference)
@@ -126,14 +132,14 @@ async def acheck_claims(
         stated = await asyncio.to_thread(given_claims, claims, response)
     budget = Budget(agent.limits)
     meter = Meter(agent.model, budget)
-    if stated and judge.asks_model:
+    if stated and (judge.asks_model or localize == "model"):
         await agent.aprepare()
     context = replace(
         _context(agent, question, response, chosen, stated, meter),
         results=of_results,
         base_rate=agent.base_rate if base_rate is None else base_rate,
     )
-    checked, passages, coverage = await _check(agent, context, passages, stated, judge, budget, tools)
+    checked, passages, coverage = await _check(agent, context, passages, stated, judge, budget, tools, localize)
     labels = [one.label for one in checked]
     errors = [*(one.error for one in checked), *errors]
     return ClaimReport(
@@ -175,6 +181,7 @@ async def _check(
     judge: Checker,
     budget: Budget,
     tools: bool,
+    localize: Localization,
 ) -> tuple[list[CheckedClaim], tuple[str, ...], float]:
     """Return the claims with their labels, the passages they were compared with, and the share of these that was
     read."""
@@ -193,5 +200,5 @@ async def _check(
             return [CheckedClaim(claim=claim, label=None, error=failed) for claim in claims], (), 1.0
     context = replace(context, reference="\n\n".join(passages))
     work = CheckWork(agent, context, passages, budget, asyncio.Semaphore(agent.concurrency))
-    checked, coverage = await label(work, claims, wanted, judge, tools=tools)
+    checked, coverage = await label(work, claims, wanted, judge, tools=tools, localize=localize)
     return checked, passages, coverage

@@ -22,7 +22,8 @@ class ClaimFinding:
     """A passage's verdict on a claim.
 
     `probability` in [0, 1] is that of the label, if the checker gives one; `read` holds the spans of the passage that
-    were looked at. If there is no label, `error` says why.
+    were looked at, and `window` is the one that decided, in which the citation stands. If there is no label, `error` says
+    why.
     """
 
     label: Relation | None
@@ -30,6 +31,7 @@ class ClaimFinding:
     citation: Citation | None = None
     read: tuple[Span, ...] = ()
     error: str | None = None
+    window: Span | None = None
 
 
 async def together(parts: Sequence[Coroutine[Any, Any, R]]) -> list[R]:

@@ -44,7 +44,8 @@ async def check_one(work: CheckWork, passage: int, claim: Sentence) -> ClaimFind
     found = await compare(context, claim)
     locate = partial(cite, work.passages, passage, found.place, claim.claim)
     if found.label == "supported":
-        return ClaimFinding("Entailment", found.supported, locate(), found.read)
+        return ClaimFinding("Entailment", found.supported, locate(), found.read, window=found.place)
     contradicted = found.label == "contradicted"
     label: Relation = "Contradiction" if contradicted else "Neutral"
-    return ClaimFinding(label, 1 - found.supported, locate() if contradicted else None, found.read)
+    citation = locate() if contradicted else None
+    return ClaimFinding(label, 1 - found.supported, citation, found.read, window=found.place)

@@ -51,7 +51,7 @@ class JointChecker:
         for at, claim in enumerate(claims):
             if place := quoted(claim.text, text):
                 there = cite(work.passages, passage, place, claim.claim)
-                found[at] = ClaimFinding("Entailment", QUOTED, there, ((0, len(text)),))
+                found[at] = ClaimFinding("Entailment", QUOTED, there, ((0, len(text)),), window=place)
             else:
                 spans, _ = await asyncio.to_thread(best_windows, text, claim.claim, WINDOWS, WINDOW_TOKENS, count)
                 for span in spans:
@@ -74,7 +74,7 @@ class JointChecker:
             label = next(one for one in MERGED if any(one == said for said, _ in answers[at]))
             place = next(span for said, span in answers[at] if said == label)
             citation = cite(work.passages, passage, place, claims[at].claim) if label != "Neutral" else None
-            found[at] = ClaimFinding(label, None, citation, tuple(span for _, span in answers[at]))
+            found[at] = ClaimFinding(label, None, citation, tuple(span for _, span in answers[at]), window=place)
 
         async def alone(at: int) -> ClaimFinding:
             return await work.attempt(check_one(work, passage, claims[at]))

@@ -6,18 +6,25 @@ from collections.abc import Sequence
 from haluagent.checks.claims.by_tools import decide
 from haluagent.checks.claims.checkers import Checker, CheckWork, ClaimFinding, together
 from haluagent.checks.claims.merge import merge
-from haluagent.checks.claims.records import CheckedClaim, Claim
+from haluagent.checks.claims.pointing import relocate
+from haluagent.checks.claims.records import CheckedClaim, Claim, Localization
 from haluagent.detection.pipeline import share
 from haluagent.detection.reflection import SURE
 from haluagent.types import Span, ToolResult
 
 
 async def label(
-    work: CheckWork, claims: Sequence[Claim], wanted: Sequence[Sequence[int]], judge: Checker, *, tools: bool
+    work: CheckWork,
+    claims: Sequence[Claim],
+    wanted: Sequence[Sequence[int]],
+    judge: Checker,
+    *,
+    tools: bool,
+    localize: Localization = "overlap",
 ) -> tuple[list[CheckedClaim], float]:
     """Return the claims with their labels, and the share in [0, 1] of the passages' characters that was read.
 
-    `wanted` holds the numbers of the passages to read for each claim. Raise as `Checker.check` does.
+    `wanted` holds the numbers of the passages to read for each claim; `localize` is as in `acheck_claims`. Raise as `Checker.check` does.
     """
     sentences = work.context.sentences
     decided = {
@@ -37,6 +44,8 @@ async def label(
     said = await together([read(number) for number in range(len(work.passages))])
     findings = [[of[at] for of in said if at in of] for at in range(len(claims))]
     checked = [_labelled(claim, findings[at], judge.name, decided.get(at)) for at, claim in enumerate(claims)]
+    if localize == "model":
+        checked = await relocate(work, checked, findings)
     spans = [[span for found in of.values() for span in found.read] for of in said]
     return checked, _coverage(work.passages, spans) if open_ones else 1.0
 

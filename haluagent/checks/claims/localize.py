@@ -4,7 +4,7 @@ from haluagent.checks.claims.records import Citation
 from haluagent.judging.instructions import speaks_to_reader
 from haluagent.judging.passages import passage
 from haluagent.text.segment import split
-from haluagent.types import Span
+from haluagent.types import Sentence, Span
 
 MARGIN = 300  # characters that a sentence may extend beyond a window
 
@@ -15,15 +15,19 @@ def cite(passages: tuple[str, ...], number: int, window: Span, query: str) -> Ci
     `passages[citation.passage][start:end] == citation.text` always holds.
     """
     text = passages[number]
-    start, end = passage(text, _whole_sentences(text, window), query)
+    inside = sentences_in(text, window)
+    whole = (inside[0].span[0], inside[-1].span[1]) if inside else window
+    start, end = passage(text, whole, query)
     return Citation(
         passage=number, span=(start, end), text=text[start:end], speaks_to_reader=speaks_to_reader(text[slice(*window)])
     )
 
 
-def _whole_sentences(text: str, window: Span) -> Span:
-    """Return the window, extended to whole sentences."""
+def sentences_in(text: str, window: Span) -> list[Sentence]:
+    """Return the sentences in or reaching into a window of a text, each with its place in the text."""
     start = max(0, window[0] - MARGIN)
-    places = [(start + one.span[0], start + one.span[1]) for one in split(text[start : window[1] + MARGIN])]
-    inside = [place for place in places if place[0] < window[1] and place[1] > window[0]]
-    return (inside[0][0], inside[-1][1]) if inside else window
+    found = [
+        one.model_copy(update={"span": (start + one.span[0], start + one.span[1])})
+        for one in split(text[start : window[1] + MARGIN])
+    ]
+    return [one for one in found if one.span[0] < window[1] and one.span[1] > window[0]]

@@ -67,7 +67,7 @@ def _judge(encoder: PairEncoder, passages: tuple[str, ...], number: int, claim: 
     probability, place = max(places)
     citation = cite(passages, number, place, claim) if label != "Neutral" else None
     read = ((0, len(passage)),) if whole else tuple(sorted(place for place, _ in scored))
-    return ClaimFinding(label, probability, citation, read)
+    return ClaimFinding(label, probability, citation, read, window=place)
 
 
 def _encoder(model: str) -> PairEncoder:

@@ -8,6 +8,7 @@ Format = Literal["sentence", "subsentence", "triplet"]
 Relation = Literal["Entailment", "Neutral", "Contradiction"]
 Aggregator = Literal["strict", "soft", "major"]
 Verdict = Relation | Literal["Abstain"]
+Localization = Literal["overlap", "model"]
 
 RELATIONS: tuple[Relation, ...] = ("Entailment", "Neutral", "Contradiction")
 
@@ -32,12 +33,13 @@ class Claim(Record):
 
 class Citation(Record):
     """A place in one of the passages, counted from 0: `passages[passage][span[0]:span[1]] == text`. `speaks_to_reader` as
-    in `Evidence`."""
+    in `Evidence`; `located_by` says whether the words that it shares with the claim decided, or the model."""
 
     passage: int
     span: Span
     text: str
     speaks_to_reader: bool = False
+    located_by: Localization = "overlap"
 
 
 class CheckedClaim(Record):

@@ -19,7 +19,7 @@ from haluagent.checks.claims.check import CheckerName
 from haluagent.checks.claims.checkers import Checker
 from haluagent.checks.claims.extract import extract
 from haluagent.checks.claims.file import ClaimItem
-from haluagent.checks.claims.records import Aggregator, Format
+from haluagent.checks.claims.records import Aggregator, Format, Localization
 from haluagent.errors import ConfigError
 from haluagent.types import Record, Usage
 
@@ -36,6 +36,7 @@ class ClaimsTask(Record):
     nli_model: str | None = None
     tools: bool = True
     language: str = "auto"
+    localize: Localization = "overlap"
 
 
 class ClaimsRow(Record):
@@ -153,13 +154,15 @@ async def do(agent: HaluAgent, item: ClaimItem, task: ClaimsTask, checker: Check
         aggregator=task.aggregator,
         tools=task.tools,
         language=task.language,
+        localize=task.localize,
     )
     return ClaimsRow(number=item.number, digest=known, item=file.with_report(item, report), usage=report.usage)
 
 
 def _asks_model(task: ClaimsTask, checker: Checker) -> bool:
     extracts = task.command != "check" and task.format == "triplet"
-    return extracts or (task.command != "extract" and checker.asks_model)
+    checks = checker.asks_model or task.localize == "model"
+    return extracts or (task.command != "extract" and checks)
 
 
 def _job(

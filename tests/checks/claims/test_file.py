@@ -140,7 +140,7 @@ def test_labels_are_added_and_all_else_is_kept(labels: list[Any], aggregator: st
     assert {name: found[name] for name in kept} == {name: item.fields[name] for name in kept}
     assert set(found) == kept | {"ys", "Y", "haluagent"}
     for own in found["haluagent"]["claims"]:
-        citation = {"passage": 0, "span": [4, 9], "text": "tower", "speaks_to_reader": False}
+        citation = {"passage": 0, "span": [4, 9], "text": "tower", "speaks_to_reader": False, "located_by": "overlap"}
         assert own["span"] == [0, 3] and own["citations"] == [citation]
 
 
