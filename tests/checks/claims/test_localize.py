@@ -100,4 +100,4 @@ def test_half_of_the_measured_claims_share_few_words(language: Language) -> None
     few = [one for one in known if one.few]
     assert (len(known), len(few)) == (60, 30)
     assert all(one.by_overlap == one.about for one in known if not one.few)
-    assert sum(one.by_overlap == one.about for one in few) == 3
+    assert sum(one.by_overlap == one.about for one in few) == {"en": 7, "zh": 9}[language]
