@@ -219,7 +219,7 @@ def test_a_check_that_failed_is_not_called_running(open_page: Open) -> None:
 
 def test_the_views_fit_a_phone_and_have_names(open_page: Open) -> None:
     page = open_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
-    for view in ("check", "claims", "runs"):
+    for view in ("chat", "check", "claims", "runs"):
         page.locator(f"#views a[href='#{view}']").click()
         page.locator(f"#view-{view}").wait_for()
         page.locator(f"#view-{view}").get_by_role("button", name="Try an example").click()

@@ -11,15 +11,15 @@ import { t } from "./texts.js";
  * stop(), toggle(index), again(index, tool), label(unit, label), use(), remove().
  */
 export function turnBox(turn, opened, tools, can) {
-  const { check, texts, names, busy, ending } = turn;
+  const { question, response, papers, check, busy, ending } = turn;
   const [key, state] = verdictOf(check, ending);
   const whole = check.units.get(0);
   const units = [...check.sentences, ...(whole ? [whole] : [])];
   return make("li", { className: "turn", id: `turn-${turn.id}` },
     make("div", { className: "paper asked" },
-      texts.question ? [make("h3", {}, t("question")), make("p", { className: "text small" }, texts.question)] : null,
-      make("h3", {}, t("answer")), make("p", { className: "text small" }, texts.response),
-      names.length ? make("p", { className: "hint" }, t("beside", { names: names.join(", ") })) : null),
+      question ? [make("h3", {}, t("question")), make("p", { className: "text small" }, question)] : null,
+      make("h3", {}, t("answer")), make("p", { className: "text small" }, response),
+      papers.length ? make("p", { className: "hint" }, t("beside", { names: papers.map(({ name }) => name).join(", ") })) : null),
     outcome(state, t(key)),
     make("p", { className: "hint" }, check.running || check.detection ? countsOf(check) : ""),
     make("div", {}, check.detection ? warnings(check.detection).map(warning) : null),
@@ -39,10 +39,11 @@ function sentence(turn, unit, open, tools, can) {
     can.toggle(index);
   };
   const right = unit.entry && check.detection && check.texts.reference ? { label: labelOf(check, unit), choose: (label) => can.label(unit, label) } : null;
+  const about = open ? card(check, unit, null, right) : null;
+  about?.removeAttribute("id"); // each turn has a first sentence
   return make("details", { open },
     make("summary", { className: unit.state, id: `turn-${id}-${index}`, onclick: toggle }, tag(unit.state, unit.name), ` ${index ? text : t("whole_title")}`),
-    open ? Object.assign(card(check, unit, null, right), { id: "" }) : null,
-    open && index && unit.entry && check.detection ? again(turn, index, tools, can) : null);
+    about, open && index && unit.entry && check.detection ? again(turn, index, tools, can) : null);
 }
 
 /** The choice of a tool to ask about the sentence once more. */

@@ -24,7 +24,7 @@ const { box, form, result } = view("chat", [
   actions("check", button("example", example), button("delete_all", forget)),
 ]);
 form.before(conversation);
-let turns = store.turns().map(restored); // {id, when, texts, names, check, ending, busy}; names are those of the documents
+let turns = store.turns().map(restored); // what is kept, and {check, ending, busy}
 let names = []; // of the tools, once they were asked for
 const opened = new Map(); // by turn: the sentences whose cards are open
 const scheduled = new Set();
@@ -36,27 +36,27 @@ const { run, stop } = onSubmit(form, async (how) => {
     say("error_empty");
     return byId("chat-answer").focus();
   }
-  const papers = documents.found;
-  const texts = { question, response, reference: papers.map(({ text }) => text).join(GAP) };
-  const turn = begun({ id: newId(), when: Date.now(), texts, names: papers.map(({ name }) => name) });
+  const papers = documents.found.map(({ name, text }) => ({ name, text }));
+  const turn = begun({ id: newId(), when: Date.now(), question, response, papers });
   turns.push(turn);
   conversation.append(boxOf(turn));
   byId("chat-question").value = byId("chat-answer").value = "";
   byId(`turn-${turn.id}`).scrollIntoView({ block: "start" });
-  const body = { question, response, ...(texts.reference.trim() && { reference: texts.reference }) };
-  await follow(turn, "/v1/detect", body, how);
+  await follow(turn, "/v1/detect", { question, response, ...beside(turn) }, how);
   for (const unit of turn.check.sentences) if (unit.state === "contradicted") openedOf(turn).add(unit.sentence.index);
   await known();
   redraw(turn);
   byId(`turn-${turn.id}`)?.querySelector("h2").focus({ preventScroll: true });
 });
 
-const begun = (turn) => ({ ...turn, check: new Check(turn.texts), ending: null, busy: false });
+const textsOf = ({ question, response, papers }) => ({ question, response, reference: papers.map(({ text }) => text).join(GAP) });
+const begun = (turn) => ({ ...turn, check: new Check(textsOf(turn)), ending: null, busy: false });
+const beside = ({ papers }) => (papers.length ? { reference: papers.map(({ text }) => text) } : {});
 
 /** A turn that was kept; one without a report was left while it was checked, or failed. */
 function restored({ detection, ...kept }) {
   const turn = begun(kept);
-  if (detection) turn.check = Check.of(detection, turn.texts.reference);
+  if (detection) turn.check = Check.of(detection, textsOf(turn).reference);
   else turn.check.end();
   return turn;
 }
@@ -77,7 +77,7 @@ async function follow(turn, path, body, { signal, tell }) {
     const { error } = turn.check.detection;
     if (error) say("error_model", { message: error });
   } catch (error) {
-    if (before) turn.check = Check.of(before, turn.texts.reference); // what came after it counts for nothing
+    if (before) turn.check = Check.of(before, textsOf(turn).reference); // what came after it counts for nothing
     else turn.check.end();
     turn.ending = error.name === "AbortError" ? "stopped_title" : "failed_title";
     throw error;
@@ -90,15 +90,16 @@ async function follow(turn, path, body, { signal, tell }) {
 
 /** Asks about a sentence once more, with one tool or ("") any. */
 const again = (turn, index, tool) => run(async (how) => {
-  const { check, texts } = turn;
+  const { check } = turn;
   Object.assign(check.units.get(index), { state: "checking", name: "checking", entry: null });
-  const body = { detection: check.detection, sentence: index, ...(tool && { tools: [tool] }), ...(texts.reference.trim() && { reference: texts.reference }) };
+  const body = { detection: check.detection, sentence: index, ...(tool && { tools: [tool] }), ...beside(turn) };
   await follow(turn, "/v1/recheck", body, how);
   byId(`turn-${turn.id}-${index}`)?.focus({ preventScroll: true });
 });
 
 function save(turn) {
-  if (turns.includes(turn) && !store.keepTurn(turn)) say("error_quota");
+  const { id, when, question, response, papers, check } = turn;
+  if (turns.includes(turn) && !store.keepTurn({ id, when, question, response, papers, detection: check.detection })) say("error_quota");
 }
 
 async function known() {
@@ -129,10 +130,10 @@ function label(turn, unit, chosen) {
 }
 
 /** Puts the texts of a turn back into the form, for the same question with another answer. */
-function use({ texts: { question, response, reference }, names: from }) {
+function use({ question, response, papers }) {
   byId("chat-question").value = question;
   byId("chat-answer").value = response;
-  documents.set(reference.trim() ? [{ name: from.join(", "), text: reference, left_out: [] }] : []);
+  documents.set(papers.map((paper) => ({ ...paper, left_out: [] })));
   byId("chat-answer").focus();
 }
 
