@@ -77,9 +77,8 @@ class RecheckBody(StrictBody):
 
 
 def joined(reference: Texts | None) -> str | None:
-    """Return the texts of a reference as one; None where there is none, or only a blank one."""
-    text = reference if isinstance(reference, str) else "\n\n".join(reference or [])
-    return text if text.strip() else None
+    """Return the texts of a reference as one; None where there is none, or an empty one."""
+    return (reference if isinstance(reference, str) else "\n\n".join(reference or [])) or None
 
 
 def _only(name: str, other: str) -> dict[str, Any]:

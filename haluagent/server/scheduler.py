@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from starlette.requests import ClientDisconnect
 
@@ -22,13 +22,6 @@ LATE = 5.0  # seconds that work may take beyond the deadline to report what it h
 
 Tell = Callable[[Event], None]
 Run = Callable[[HaluAgent, Tell], Awaitable[Result]]  # the work on a request, which tells of its events
-
-
-def detecting(
-    question: str | None, response: str, reference: str | None, language: Literal["auto", "en", "zh"] = "auto"
-) -> "Callable[[HaluAgent, Tell], Awaitable[Detection]]":
-    """Return the work of a detection. An empty reference is none."""
-    return following(lambda agent: agent.astream(question, response, reference or None, language))
 
 
 def following(

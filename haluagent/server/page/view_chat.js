@@ -49,8 +49,14 @@ const { run, stop } = onSubmit(form, async (how) => {
   byId(`turn-${turn.id}`)?.querySelector("h2").focus({ preventScroll: true });
 });
 
-const textsOf = ({ question, response, papers }) => ({ question, response, reference: papers.map(({ text }) => text).join(GAP) });
-const begun = (turn) => ({ ...turn, check: new Check(textsOf(turn)), ending: null, busy: false });
+function textsOf({ question, response, papers }) {
+  return { question, response, reference: papers.map(({ text }) => text).join(GAP) };
+}
+
+function begun(turn) {
+  return { ...turn, check: new Check(textsOf(turn)), ending: null, busy: false };
+}
+
 const beside = ({ papers }) => (papers.length ? { reference: papers.map(({ text }) => text) } : {});
 
 /** A turn that was kept; one without a report was left while it was checked, or failed. */
