@@ -67,7 +67,8 @@ class RecheckBody(StrictBody):
 
     @model_validator(mode="after")
     def _as_it_came(self) -> "RecheckBody":
-        response, indices = self.detection.response, set()
+        response = self.detection.response
+        indices: set[int] = set()
         for entry in self.detection.sentences:
             index, (start, end) = entry.sentence.index, entry.sentence.span
             if not 0 <= start <= end or response[start:end] != entry.sentence.text or index in indices:

@@ -59,7 +59,7 @@ def test_turns_stay_and_a_sentence_is_checked_again_with_a_tool(open_page: Open,
 
     (tmp_path / "tower.md").write_text(f"The tower was built in 1887. {HOSTILE}", encoding="utf-8")
     page.locator("#view-chat input[type=file]").set_input_files(tmp_path / "tower.md")
-    page.get_by_role("button", name="Remove: tower.md").wait_for()
+    page.locator(".attached").get_by_text("characters").wait_for()
     ask(page, TOWER, "When?")
     page.locator(".turn:nth-child(2) .outcome-title.contradicted").wait_for()
     assert page.locator(".turn:nth-child(2)").get_by_text("Beside: tower.md").is_visible()
