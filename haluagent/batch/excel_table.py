@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -50,7 +50,7 @@ def _names(path: Path, head: list[str]) -> list[str]:
     return names
 
 
-def _rows(path: Path) -> Iterator[list[str]]:
+def _rows(path: Path) -> Generator[list[str], None, None]:
     """Yield the texts of each row that is not empty, up to its last cell with one. Raise `ConfigError`."""
     openpyxl = library()
     with path.open("rb") as file, path.open("rb") as again:

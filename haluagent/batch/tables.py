@@ -109,8 +109,8 @@ class ItemFile:
                 problem = f"the row has {len(cells)} fields, and the first line {len(names)}"
                 yield number, dict(zip(names, cells, strict=False)), None if len(cells) == len(names) else problem
         elif self.format == "xlsx":
-            for number, (texts, problem) in enumerate(excel_table.records(self.path), start=1):
-                yield number, texts, problem
+            for number, (texts, why) in enumerate(excel_table.records(self.path), start=1):
+                yield number, texts, why
         elif self.format == "parquet":
             for number, values in enumerate(parquet_table.records(self.path), start=1):
                 yield number, values, None
