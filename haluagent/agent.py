@@ -166,9 +166,21 @@ class HaluAgent:
 
         Raises ConfigError where there is no such sentence or tool.
         """
-        run = self._start(detection.question, detection.response, writable(reference), detection.language, tool)
-        self.prepare()
-        return self._background().iterate(_events(lambda emit: recheck(run(emit), detection, index)))
+        agent = self if tool is None else self.using(tool)
+        return self._background().iterate(agent.arecheck(detection, index, reference))
+
+    async def arecheck(self, detection: Detection, index: int, reference: str | None = None) -> AsyncIterator[Event]:
+        """Do what `recheck` does, for asynchronous code; `using` says with which tools. Closing it early stops it, as that of
+        `astream` does."""
+        start = self._start(detection.question, detection.response, writable(reference), detection.language)
+
+        async def again(emit: Callable[[Event], None]) -> Detection:
+            await self.aprepare()
+            return await recheck(await asyncio.to_thread(start, emit), detection, index)
+
+        async with aclosing(_events(again)) as events:
+            async for event in events:
+                yield event
 
     def wait_for(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the agent's own thread and return its result, for synchronous code."""
@@ -191,6 +203,12 @@ class HaluAgent:
         """Return the same agent with other limits."""
         other = self._copy()
         other.limits = limits
+        return other
+
+    def using(self, *tools: str) -> "HaluAgent":
+        """Return the same agent with these of its tools alone. Raises ConfigError where it has no such tool."""
+        other = self._copy()
+        other.registry = self.registry.only(*tools)
         return other
 
     def _copy(self) -> "HaluAgent":
@@ -241,11 +259,10 @@ class HaluAgent:
         await _in_daemon_thread(self.prepare)
 
     def _start(
-        self, question: str, response: str, reference: str | None, language: Language, only: str | None = None
+        self, question: str, response: str, reference: str | None, language: Language
     ) -> Callable[[Callable[[Event], None]], Run]:
         if reference is not None and not reference.strip():
             raise ConfigError("the reference is empty: give a text, or leave it out")
-        registry = self.registry if only is None else self.registry.only(only)
 
         def run(emit: Callable[[Event], None]) -> Run:
             return Run(
@@ -254,7 +271,7 @@ class HaluAgent:
                 reference,
                 language,
                 model=self.model,
-                registry=registry,
+                registry=self.registry,
                 limits=self.limits,
                 strategy=self.strategy,
                 autonomy=self.autonomy,

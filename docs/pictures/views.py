@@ -49,7 +49,7 @@ def run(page: Any, view: str) -> None:
 
 def table(page: Any, view: str) -> None:
     with tempfile.TemporaryDirectory() as folder, page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Open CSV or JSON Lines…").click()
+        page.get_by_role("button", name="Open CSV, Excel or JSON Lines…").click()
         file = Path(folder, "answers.jsonl")
         file.write_text("".join(json.dumps({"response": row}) + "\n" for row in ROWS), encoding="utf-8")
         chooser.value.set_files(file)

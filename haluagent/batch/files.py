@@ -1,4 +1,4 @@
-"""Check files of items: JSON Lines, CSV or Parquet, in runs that can be continued."""
+"""Check files of items: JSON Lines, CSV, Excel or Parquet, in runs that can be continued."""
 
 import asyncio
 import hashlib

@@ -40,10 +40,17 @@ class OutputFile:
                 raise ConfigError(f"{path} is the input: name another file for the results")
         if self.format != "jsonl" and self.path.exists() and not self.journal.exists():
             raise ConfigError(f"{self.path} exists, and no run ({self.journal.name}) beside it: name another file")
+        refuse_excel(self.path, self.format)
         if self.path.is_dir():
             raise ConfigError(f"{self.path} is no file: name one for the results")
         if self.format == "parquet":
             parquet_table.library()
+
+
+def refuse_excel(out: Path, format: FileFormat | None) -> None:
+    """Raise `ConfigError` if results are to be written as Excel, which is only read."""
+    if format == "xlsx":
+        raise ConfigError(f"{out}: Excel is only read: name a .csv, .parquet or .jsonl file for the results")
 
 
 class Journalled:

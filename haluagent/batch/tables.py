@@ -1,4 +1,4 @@
-"""Files of items in three formats: JSON Lines, CSV and Parquet. Each row is read as a line of JSON."""
+"""Files of items in four formats: JSON Lines, CSV, Excel and Parquet. Each row is read as a line of JSON."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,14 +8,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from haluagent.batch import csv_table, parquet_table
+from haluagent.batch import csv_table, excel_table, parquet_table
 from haluagent.batch.columns import Fields, as_item, check_columns
 from haluagent.batch.csv_table import CsvForm
 from haluagent.errors import ConfigError
 
-FileFormat = Literal["jsonl", "csv", "parquet"]
+FileFormat = Literal["jsonl", "csv", "xlsx", "parquet"]
 ENDINGS: dict[str, FileFormat] = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx",
+    ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 SAMPLE = 100  # lines of JSON that tell which fields there are
 
@@ -47,11 +48,15 @@ class ItemFile:
         """Check that the file is there and has the columns. Raise `ConfigError` that says what it has."""
         if not self.path.is_file():
             form = ", ".join(name if known.needed else f"{name}?" for name, known in self.fields.items())
-            raise ConfigError(f"{self.path} is no file: give one of JSON lines, CSV or Parquet, each item with {form}")
+            raise ConfigError(
+                f"{self.path} is no file: give one of JSON lines, CSV, Excel or Parquet, each item with {form}"
+            )
         try:
             self.path.open("rb").close()
         except OSError as error:
             raise ConfigError(f"{self.path} cannot be read: {error.strerror}") from error
+        if self.path.suffix.lower() == ".xls":
+            raise ConfigError(f"{self.path} is in the old format .xls: save it as .xlsx")
         table = self.format != "jsonl"
         if table or (self.columns and self.names):
             check_columns(str(self.path), self.names, self.fields, self.columns, whole=table)
@@ -75,6 +80,8 @@ class ItemFile:
         """Return the names of the columns; of JSON Lines, the fields of its first lines."""
         if self.format == "csv":
             return self.form.names
+        if self.format == "xlsx":
+            return excel_table.names_of(self.path)
         if self.format == "parquet":
             with parquet_table.open_parquet(self.path) as file:
                 return list(file.schema_arrow.names)
@@ -101,6 +108,9 @@ class ItemFile:
             for number, cells in enumerate(csv_table.records(self.path, self.form), start=1):
                 problem = f"the row has {len(cells)} fields, and the first line {len(names)}"
                 yield number, dict(zip(names, cells, strict=False)), None if len(cells) == len(names) else problem
+        elif self.format == "xlsx":
+            for number, (texts, why) in enumerate(excel_table.records(self.path), start=1):
+                yield number, texts, why
         elif self.format == "parquet":
             for number, values in enumerate(parquet_table.records(self.path), start=1):
                 yield number, values, None

@@ -29,7 +29,7 @@ def batch(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="IN", help="JSON Lines, CSV or Parquet, each row {question?, response, reference?, id?}."
+            metavar="IN", help="JSON Lines, CSV, Excel or Parquet, each row {question?, response, reference?, id?}."
         ),
     ],
     out: Annotated[

@@ -61,7 +61,9 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the report.")] = False,
     input_path: Annotated[
         Path | None,
-        typer.Option(metavar="IN", help="JSON Lines, CSV or Parquet, each row {question?, answer, document, id?}."),
+        typer.Option(
+            metavar="IN", help="JSON Lines, CSV, Excel or Parquet, each row {question?, answer, document, id?}."
+        ),
     ] = None,
     output_path: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Results as JSON Lines, CSV or Parquet; continued if it exists.")

@@ -25,7 +25,7 @@ _In = Annotated[
         "--input-path",
         "--input_path",
         metavar="IN",
-        help="A JSON list of {response, question?, reference?, claims?}, or JSON Lines, CSV, Parquet.",
+        help="A JSON list of {response, question?, reference?, claims?}, or JSON Lines, CSV, Excel, Parquet.",
     ),
 ]
 _Out = Annotated[

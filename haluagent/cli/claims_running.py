@@ -15,9 +15,12 @@ FAILED = 3
 
 
 def check_output(output: Path, source: Path) -> None:
-    """Raise `ConfigError` if the output is the input."""
+    """Raise `ConfigError` if the output is the input, or would be Excel."""
+    from haluagent.batch.results import refuse_excel
+    from haluagent.batch.tables import ENDINGS
     from haluagent.errors import ConfigError
 
+    refuse_excel(output, ENDINGS.get(output.suffix.lower()))
     if output.exists() and output.resolve() == source.resolve():
         raise ConfigError(f"{output} is the input: name another file for the results")
 

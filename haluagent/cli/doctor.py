@@ -24,6 +24,7 @@ EXTRAS = {
     "documents": (("bs4", "pypdf"), "HTML and PDF files, pages of the web"),
     "knowledge": (("libzim", "bs4"), "ZIM files of Kiwix"),
     "parquet": (("pyarrow",), "Parquet files"),
+    "excel": (("openpyxl",), "Excel files"),
     "docker": (("docker",), "the Docker sandbox"),
     "google": (("googleapiclient",), "Google search and Google Translate"),
     "bench": (("numpy",), "benchmarks and calibration"),

@@ -95,8 +95,8 @@ PrivateAddresses = Annotated[
     bool, typer.Option("--private-addresses", help="Fetch references from this machine and its network too.")
 ]
 FileFormat = Annotated[
-    Literal["jsonl", "csv", "parquet"] | None,
-    typer.Option("--format", help="Format of a file whose ending is not .jsonl, .csv, .tsv or .parquet."),
+    Literal["jsonl", "csv", "xlsx", "parquet"] | None,
+    typer.Option("--format", help="Format of a file whose ending is not .jsonl, .csv, .tsv, .xlsx or .parquet."),
 ]
 QuestionColumn = Annotated[str | None, typer.Option("--question", metavar="COLUMN", help="Where the questions are.")]
 ResponseColumn = Annotated[str | None, typer.Option("--response", metavar="COLUMN", help="Where the responses are.")]

@@ -91,7 +91,7 @@ def _add_reports(app: FastAPI, scheduler: Scheduler, metrics: Metrics | None) ->
     """Add what the server says of itself."""
     known = ToolList(
         tools=[
-            ToolEntry(name=tool.name, description=dict(tool.description), parameters=tool.schema())
+            ToolEntry(name=tool.name, system=tool.system, description=dict(tool.description), parameters=tool.schema())
             for tool in scheduler.agent.registry
         ]
     )

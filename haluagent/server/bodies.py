@@ -24,6 +24,10 @@ Choice = Literal["auto", "en", "zh"]
 
 LANGUAGE: Any = Field(default="auto", description="auto, en or zh: the language of the texts")
 QUESTION: Any = Field(default="", description="a text: what was asked, if anything was")
+REFERENCE: Any = Field(default=None, description="a text, or a list of texts, to check against")
+TOOLS: Any = Field(
+    default=None, min_length=1, description="a list of names of tools: only these are called; left out, any is"
+)
 
 
 class StrictBody(Record):
@@ -45,8 +49,37 @@ class DetectBody(StrictBody):
 
     question: str | None = QUESTION
     response: Text = Field(description="a text that is not blank: what the language model answered")
-    reference: Texts | None = Field(default=None, description="a text, or a list of texts, to check against")
+    reference: Texts | None = REFERENCE
+    tools: list[str] | None = TOOLS
     language: Choice = LANGUAGE
+
+
+class RecheckBody(StrictBody):
+    """A report of `/v1/detect`, the number of the sentence to check again, and what it may be checked against."""
+
+    # Not strict: JSON has no tuples.
+    detection: Annotated[Detection, PlainValidator(Detection.model_validate, json_schema_input_type=Detection)] = Field(
+        description="a report as /v1/detect gives it"
+    )
+    sentence: int = Field(ge=1, description="the number of a sentence of the report, from 1")
+    reference: Texts | None = REFERENCE
+    tools: list[str] | None = TOOLS
+
+    @model_validator(mode="after")
+    def _as_it_came(self) -> "RecheckBody":
+        response = self.detection.response
+        indices: set[int] = set()
+        for entry in self.detection.sentences:
+            index, (start, end) = entry.sentence.index, entry.sentence.span
+            if not 0 <= start <= end or response[start:end] != entry.sentence.text or index in indices:
+                raise ConfigError(f"`detection` has no sentence {index} at its place: send the report as it came")
+            indices.add(index)
+        return self
+
+
+def joined(reference: Texts | None) -> str | None:
+    """Return the texts of a reference as one; None where there is none, or an empty one."""
+    return (reference if isinstance(reference, str) else "\n\n".join(reference or [])) or None
 
 
 def _only(name: str, other: str) -> dict[str, Any]:

@@ -121,9 +121,11 @@ class JobRequest(Request):
         try:
             result = await self.admitted.run(run, self._watch.started, told, gone)
             written = text(result)
-            stop = result.stop if isinstance(result, Detection) else "answer"
-            ending = "model" if stop == "error" else "deadline" if stop == "budget" and self.admitted.late else "done"
-            return 502 if stop == "error" else 200, written
+            report = result if isinstance(result, Detection) else None
+            failed = report is not None and report.error is not None
+            late = report is not None and report.stop == "budget" and self.admitted.late
+            ending = "model" if failed else "deadline" if late else "done"
+            return 502 if failed else 200, written
         except ClientDisconnect:
             ending = "gone"
             raise
@@ -140,6 +142,8 @@ class JobRequest(Request):
         if self.admitted is not None:
             self.admitted.end()
             waited, worked = self.admitted.waited, self.admitted.worked
+        if self._job == "recheck":  # its report was counted when it came first
+            result = None
         self._watch.ended(Outcome(job=self._job, ending=ending, waited=waited, worked=worked, result=result))
 
 

@@ -40,8 +40,10 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _table(path: Path) -> dict[str, Any]:
-    if ENDINGS.get(path.suffix) not in ("csv", "jsonl"):
-        return {"problem": "it is no table: give CSV or JSON Lines"}
+    if path.suffix == ".xls":
+        return {"problem": "it is in the old format .xls: save it as .xlsx"}
+    if ENDINGS.get(path.suffix) not in ("csv", "xlsx", "jsonl"):
+        return {"problem": "it is no table: give CSV, Excel or JSON Lines"}
     rows: list[dict[str, Any]] = []
     characters = 0
     for number, values, problem in ItemFile(path, {}, ENDINGS[path.suffix]).records():

@@ -15,10 +15,20 @@ from haluagent.checks.runs.forms import reading
 from haluagent.checks.runs.gate import acheck_run
 from haluagent.checks.runs.records import AgentRun, HallucinationReport
 from haluagent.checks.runs.settings import GateSettings
-from haluagent.server.bodies import AnyRun, CheckBody, ClaimsBody, ConvertedRunBody, DetectBody, RunOptions, bounded
+from haluagent.server.bodies import (
+    AnyRun,
+    CheckBody,
+    ClaimsBody,
+    ConvertedRunBody,
+    DetectBody,
+    RecheckBody,
+    RunOptions,
+    bounded,
+    joined,
+)
 from haluagent.server.endpoint import JobRequest, JobRoute
 from haluagent.server.openapi import FOUND, JOB_ERRORS, CheckAnswer, ClaimsAnswer, ErrorAnswer, errors
-from haluagent.server.scheduler import Tell, detecting
+from haluagent.server.scheduler import Tell, following
 from haluagent.types import Detection
 
 router = APIRouter(prefix="/v1", route_class=JobRoute, responses=errors(*JOB_ERRORS) | FOUND)
@@ -42,9 +52,42 @@ async def detect(
 
     One that reached the deadline is a 200: what was found until then, with `budget` as its `stop`.
     """
-    reference = body.reference if isinstance(body.reference, str) else "\n\n".join(body.reference or [])
-    run = detecting(body.question, body.response, reference, body.language)
+    _check_tools(request, body.tools)
+    reference = joined(body.reference)
+    run = following(lambda agent: agent.astream(body.question, body.response, reference, body.language), body.tools)
     return await request.answer(run, Detection.model_dump_json)
+
+
+_SENTENCE = {"index": 1, "text": "12 times 12 is 146.", "span": (0, 19)}
+_REPORT = {
+    "question": "What is 12 times 12?", "response": "12 times 12 is 146.", "language": "en", "hallucination": False, "score": 0.1,
+    "sentences": [{"sentence": _SENTENCE, "label": "supported"}],
+}  # fmt: skip
+
+
+@router.post(
+    "/recheck",
+    summary="Check one sentence of a report again",
+    response_model=Detection,
+    responses={502: errors("model")[502] | {"model": Detection | ErrorAnswer}},
+)
+async def recheck(
+    body: Annotated[RecheckBody, _example(detection=_REPORT, sentence=1, tools=["calculator"])], request: JobRequest
+) -> Response:
+    """Do what `/recheck` of `haluagent chat` does. The report comes back with the new entry in the place of the old one.
+
+    A recheck whose model failed is a 502 with the report as it was, and its `error`.
+    """
+    _check_tools(request, body.tools)
+    reference = joined(body.reference)
+    run = following(lambda agent: agent.arecheck(body.detection, body.sentence, reference), body.tools)
+    return await request.answer(run, Detection.model_dump_json)
+
+
+def _check_tools(request: JobRequest, tools: list[str] | None) -> None:
+    """Raise ConfigError where there is no tool of such a name, before anything else is done."""
+    if tools is not None:
+        request.app.state.scheduler.agent.using(*tools)
 
 
 @router.post("/check", summary="Check an answer against its documents", response_model=CheckAnswer)

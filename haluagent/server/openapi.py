@@ -48,7 +48,10 @@ class ServerStatus(Record):
 
 
 class ToolEntry(Record):
+    """A tool. `system`: it belongs to the agent itself, and cannot be named in `tools`."""
+
     name: str
+    system: bool
     description: dict[Language, str]
     parameters: dict[str, Any]
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from starlette.requests import ClientDisconnect
 
@@ -24,15 +24,15 @@ Tell = Callable[[Event], None]
 Run = Callable[[HaluAgent, Tell], Awaitable[Result]]  # the work on a request, which tells of its events
 
 
-def detecting(
-    question: str | None, response: str, reference: str | None, language: Literal["auto", "en", "zh"] = "auto"
+def following(
+    work: Callable[[HaluAgent], AsyncIterator[Event]], tools: Sequence[str] | None = None
 ) -> "Callable[[HaluAgent, Tell], Awaitable[Detection]]":
-    """Return the work of a detection. A blank reference is none."""
+    """Return the work whose events end with a report, done by the agent with these of its tools, or with all."""
 
     async def run(agent: HaluAgent, tell: Tell) -> Detection:
-        # `astream` is declared an iterator; it is a generator, whose closing ends the detection
-        events = cast(Any, agent.astream(question, response, reference or None, language))
-        async with aclosing(events):
+        agent = agent if tools is None else agent.using(*tools)
+        # They are declared an iterator; it is a generator, whose closing ends the detection
+        async with aclosing(cast(Any, work(agent))) as events:
             async for event in events:
                 tell(event)
         assert isinstance(event, Answered)

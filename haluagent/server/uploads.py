@@ -72,7 +72,7 @@ class Table(Record):
 
 @router.post("/table", summary="The rows of a table", openapi_extra=_FILE, response_model=Table)
 async def read_table(request: Request, name: str = "") -> Response:
-    """Read a file of CSV or JSON Lines; `name` is the name of the file, whose ending says which it is."""
+    """Read a file of CSV, Excel or JSON Lines; `name` is the name of the file, whose ending says which it is."""
     found = await _extracted(request, name, "table")
     # A large table is validated and written in a thread: the other requests go on meanwhile.
     written = await asyncio.to_thread(lambda: Table.model_validate(found).model_dump_json())

@@ -8,7 +8,7 @@ from haluagent.checks.runs.records import HallucinationReport
 from haluagent.events import Event
 from haluagent.types import Detection, Record
 
-Job = Literal["detect", "check", "claims", "runs"]
+Job = Literal["detect", "recheck", "check", "claims", "runs"]
 Result = Detection | Faithfulness | ClaimReport | HallucinationReport
 # done: there is a whole result. Otherwise there is none, because the input is wrong, the queue is full, the model failed, it took
 # too long (a detection has what was found until then), the client went away, the server is stopping, or there is a bug.

@@ -54,12 +54,13 @@ class Registry:
             raise FormatError(f"there is no tool named {name!r}; the tools are {', '.join(self._tools)}")
         return self._tools[name]
 
-    def only(self, name: str) -> "Registry":
-        """Return a registry of the system tools and one other. Raises ConfigError where there is no such tool."""
-        if name not in self._tools or self._tools[name].system:
-            choices = ", ".join(item.name for item in self if not item.system)
-            raise ConfigError(f"there is no tool named {name!r} to check with; the tools are {choices}")
-        return Registry(item for item in self if item.system or item.name == name)
+    def only(self, *names: str) -> "Registry":
+        """Return a registry of the system tools and these others. Raises ConfigError where there is no such tool."""
+        for name in names:
+            if name not in self._tools or self._tools[name].system:
+                choices = ", ".join(item.name for item in self if not item.system)
+                raise ConfigError(f"there is no tool named {name!r} to check with; the tools are {choices}")
+        return Registry(item for item in self if item.system or item.name in names)
 
     def load_entry_points(self) -> None:
         """Add the tools that installed packages offer: an entry point names one tool, or a list or tuple of them.

@@ -25,7 +25,7 @@ from haluagent.server.settings import ServerSettings
 
 MANY = os.environ.get("HALUAGENT_TEST_FUZZED_REQUESTS")  # 1000 takes minutes
 CONFIG = schemathesis.Config.from_dict({"phases": {"coverage": {"enabled": MANY is not None}}})
-WORK = ("/v1/detect", "/v1/check", "/v1/claims", "/v1/runs")
+WORK = ("/v1/detect", "/v1/recheck", "/v1/check", "/v1/claims", "/v1/runs")
 
 
 def say(messages: Sequence[Message]) -> str:

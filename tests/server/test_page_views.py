@@ -132,7 +132,7 @@ def test_a_batch_goes_on_after_a_reload(open_page: Open, tmp_path: Path) -> None
     rows = ["12 * 7 = 84.", "12 * 7 = 85.", f"Nobody knows. {HOSTILE}", " ", "12 * 8 = 96."]
     (tmp_path / "answers.csv").write_text("id,Answer\n" + "".join(f"=x,{row}\n" for row in rows), encoding="utf-8")
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Open CSV or JSON Lines…").click()
+        page.get_by_role("button", name="Open CSV, Excel or JSON Lines…").click()
     chooser.value.set_files(tmp_path / "answers.csv")
     page.get_by_text("answers.csv: 5 rows").wait_for()
     assert page.locator("#batch-response").input_value() == "Answer"
@@ -219,7 +219,7 @@ def test_a_check_that_failed_is_not_called_running(open_page: Open) -> None:
 
 def test_the_views_fit_a_phone_and_have_names(open_page: Open) -> None:
     page = open_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
-    for view in ("check", "claims", "runs"):
+    for view in ("chat", "check", "claims", "runs"):
         page.locator(f"#views a[href='#{view}']").click()
         page.locator(f"#view-{view}").wait_for()
         page.locator(f"#view-{view}").get_by_role("button", name="Try an example").click()

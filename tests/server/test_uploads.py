@@ -1,5 +1,6 @@
 """Files that are sent to be read: documents and runs."""
 
+import io
 import json
 import os
 import tempfile
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from made_files import docx, pdf
 from run_examples import ANSWER, EXAMPLES
@@ -94,6 +96,17 @@ def test_a_table_is_read_as_texts(url: str) -> None:
     assert lines["rows"][0]["values"] == {"a": "[1]", "b": "?"} and lines["columns"] == ["a", "b", "c"]
 
 
+def test_an_excel_workbook_is_read_as_texts(url: str) -> None:
+    made = openpyxl.Workbook()
+    for row in (["Answer", "n"], [], ["It is so.", 2.5], ["", None, "a note"]):
+        made.active.append(row)
+    made.save(file := io.BytesIO())
+    table = sent(url, "/v1/read/table", file.getvalue(), name="t.XLSX").json()
+    assert table["columns"] == ["Answer", "n"]
+    assert table["rows"][0] == {"number": 1, "values": {"Answer": "It is so.", "n": "2.5"}, "problem": None}
+    assert "the row has 3 fields" in table["rows"][1]["problem"]
+
+
 def test_a_table_is_bounded_by_rows_and_by_characters_with_the_names_of_each_row(url: str) -> None:
     for data, said in (
         (b"a\n" + b"1\n" * 50_001, "it has more than 50000 rows"),
@@ -125,8 +138,12 @@ def test_a_file_whose_reading_runs_into_the_limit_does_not_stay(
 
 
 @pytest.mark.parametrize(
-    ("name", "data"), [("t.csv", b""), ("t.csv", b"a,a\n1,2"), ("a.\0", b"a"), ("t.jsonl", b""), ("t.xls", b"a")]
-)
+    ("name", "data"),
+    [
+        ("t.csv", b""), ("t.csv", b"a,a\n1,2"), ("a.\0", b"a"), ("t.jsonl", b""), ("t.xls", b"a"), ("t.xlsx", b"a"),
+        ("t.xlsx", bytes.fromhex("d0cf11e0a1b11ae1")),
+    ],
+)  # fmt: skip
 def test_what_is_no_table_is_said_in_one_line(url: str, name: str, data: bytes) -> None:
     error = sent(url, "/v1/read/table", data, name=name).json()["error"]
     assert error["type"] == "invalid" and "\n" not in error["message"] and "/tmp" not in error["message"]

@@ -1,5 +1,5 @@
 """RefChecker's files: a JSON list of items, each with a response, to which the findings are added; or the same as JSON
-lines, CSV or Parquet, where lists are written as JSON.
+lines, CSV, Excel or Parquet, where lists are written as JSON.
 
 An item has `response`, and may have `question`, `reference` (a text or a list of passages) and `claims` or `triplets`.
 A claim is a text or [head, relation, tail], as RefChecker's command line writes them, or an object with `content`, as
@@ -45,14 +45,14 @@ class ClaimItem(Record):
 
 
 def read(path: Path, format: FileFormat | None = None, columns: Mapping[str, str] | None = None) -> list[ClaimItem]:
-    """Read the items of a file: a JSON list, one object per line, CSV or Parquet. `format` is that of a file whose ending
+    """Read the items of a file: a JSON list, one object per line, CSV, Excel or Parquet. `format` is that of a file whose ending
     names none; `columns` are the ones chosen for fields.
 
     Raise a `ConfigError` that names an invalid item, or says which columns there are.
     """
     columns = dict(columns or {})
     found = ENDINGS.get(path.suffix.lower(), format)
-    if found not in ("csv", "parquet"):
+    if found in (None, "jsonl"):
         rows = objects(path)
         if columns:
             names = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
@@ -72,7 +72,7 @@ def rows(path: Path) -> list[Any]:
     """Read the items of a file of results as they stand there, unchecked; in a table, lists and objects are JSON, and empty cells
     are left out. Raise `ConfigError` if it cannot be read."""
     found = ENDINGS.get(path.suffix.lower())
-    if found not in ("csv", "parquet"):
+    if found in (None, "jsonl"):
         return objects(path)
     file = ItemFile(path, {}, found, {})
     file.check()

@@ -31,9 +31,19 @@ export async function read(path, data, { token, signal }) {
   return reach(answer.json(), "broken");
 }
 
-function post(path, body, headers, token, signal) {
+/** The names of the tools that a check may be told to use; throws as `work` does. */
+export async function tools({ token }) {
+  const answer = await ask("/v1/tools", { headers: {} }, token);
+  if (!answer.ok) throw await failure(answer);
+  const all = (await reach(answer.json(), "broken")).tools;
+  return all.filter(({ system }) => !system).map(({ name }) => name);
+}
+
+const post = (path, body, headers, token, signal) => ask(path, { method: "POST", headers, body, signal }, token);
+
+function ask(path, { headers, ...options }, token) {
   const known = token ? { ...headers, Authorization: `Bearer ${token}` } : headers;
-  return reach(fetch(path, { method: "POST", headers: known, body, signal, credentials: "omit", cache: "no-store" }));
+  return reach(fetch(path, { ...options, headers: known, credentials: "omit", cache: "no-store" }));
 }
 
 /** The JSON of each event. Comments, which only keep the connection alive, are passed over. */

@@ -5,6 +5,9 @@ import { askToken, token } from "./token.js";
 
 export const work = (path, body, options) => withToken((given) => api.work(path, body, { ...options, token: given }));
 
+/** The names of the tools that a sentence may be checked with. */
+export const tools = () => withToken((given) => api.tools({ token: given }));
+
 /** The text of a document, the run in a JSON text, or the rows of a table: `kind` says which; `query` are its options. */
 export function read(kind, data, query, signal) {
   const path = `/v1/read/${kind}?${new URLSearchParams(query)}`;

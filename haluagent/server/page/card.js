@@ -125,7 +125,7 @@ function facts({ score, coverage, usage }) {
     make("dt", {}, t("cost_title")), make("dd", {}, reported("usage", cost)));
 }
 
-function warnings({ coverage, sentences, stop, error }) {
+export function warnings({ coverage, sentences, stop, error }) {
   const found = [];
   for (const text of ["response", "reference"]) {
     if (coverage[text] !== null && coverage[text] < 1) found.push(t("not_whole", { text: t(`in_${text}`) }));

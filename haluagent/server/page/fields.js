@@ -42,7 +42,10 @@ export function actions(submit, ...others) {
     others, make("span", { className: "hint status", role: "status" }));
 }
 
-/** Has `work({signal, tell})` done when the form is submitted; `tell(key, values)` says how far it is. */
+/**
+ * Has `work({signal, tell})` done when the form is submitted; `tell(key, values)` says how far it is. Returns what has other work done in
+ * the same way, one at a time: `run(work)`, and `stop()`.
+ */
 export function onSubmit(form, work) {
   const stop = form.querySelector(".stop");
   const submit = form.querySelector("[type=submit]");
@@ -53,9 +56,13 @@ export function onSubmit(form, work) {
     event.preventDefault();
     form.requestSubmit();
   });
-  stop.addEventListener("click", () => aborting?.abort());
-  form.addEventListener("submit", async (event) => {
+  const abort = () => aborting?.abort();
+  stop.addEventListener("click", abort);
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
+    run(work);
+  });
+  const run = async (asked) => {
     if (aborting) return;
     aborting = new AbortController();
     const tell = (key, values) => { status.textContent = t(key, values); };
@@ -67,7 +74,7 @@ export function onSubmit(form, work) {
     busy(true);
     tell("running_title");
     try {
-      await work({ signal: aborting.signal, tell });
+      await asked({ signal: aborting.signal, tell });
     } catch (error) {
       told(error);
     } finally {
@@ -75,7 +82,8 @@ export function onSubmit(form, work) {
       busy(false);
       status.textContent = "";
     }
-  });
+  };
+  return { run, stop: abort };
 }
 
 /** What says where the work stands in the queue. */

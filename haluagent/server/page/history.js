@@ -8,8 +8,8 @@ const KEPT = 20;
 /** The newest first: {id, when, detection, reference}. What cannot be read counts as nothing. */
 export const recent = () => kept(KEY).filter(whole);
 
-/** Whether all is there that the page shows: another version may have kept it, or a hand changed it. */
-function whole(item) {
+/** Whether all is there of a report that the page shows: another version may have kept it, or a hand changed it. */
+export function whole(item) {
   const { question, response, hallucination, score, coverage, usage, steps, sentences } = item?.detection ?? {};
   return [item?.reference, question, response].every((text) => typeof text === "string")
     && [score, coverage?.response, usage?.calls, usage?.seconds].every(Number.isFinite)

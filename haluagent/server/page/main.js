@@ -118,5 +118,5 @@ const openReport = ({ detection, reference }) => open(Check.of(detection, refere
 views.prepare(openReport);
 form.prepare((key, values) => say(key, values));
 view.prepare(() => say("error_quota"));
-recent.prepare(openReport, view.redraw);
+recent.prepare(openReport, words);
 words();

@@ -90,8 +90,12 @@ export const EN = {
 
   // Batch
   view_batch: "Batch", batch_title: "Check a whole table", batch_lead: "Open a table of responses. Each is checked sentence by sentence; the page keeps what was found and goes on after a reload.",
-  open_table: "Open CSV or JSON Lines…", opened: "{name}: {n} rows", no_column: "none", error_no_table: "There is nothing to check yet: open a table.", error_no_column: "Choose the column with the responses.",
+  open_table: "Open CSV, Excel or JSON Lines…", opened: "{name}: {n} rows", no_column: "none", error_no_table: "There is nothing to check yet: open a table.", error_no_column: "Choose the column with the responses.",
   error_batch_busy: "A table is being checked already, here or in another tab.", error_other_batch: "Another tab has changed the table: this is the one that is kept now.",
   batch_done: "{done} of {n} rows checked", seconds_left: "about {n} s left", minutes_left: "about {n} min left", save_csv: "Save CSV", show_more: "Show more ({n})",
   batch_contradicted: "hallucination", batch_unverified: "not verified", batch_supported: "none found", batch_error: "not checked", batch_waiting: "waiting", batch_number: "Row", batch_verdict: "Verdict", batch_score: "Score",
+
+  // Chat
+  view_chat: "Chat", chat_title: "One answer after another", chat_lead: "Paste a question and an answer; the verdicts follow. Earlier turns stay above, the last 50 of them in this browser. The documents hold for each turn until you remove them.",
+  conversation: "Conversation", beside: "Beside: {names}", again_with: "Check this sentence again with", any_tool: "any tool", check_again: "Check again", use_again: "Put into the form",
 };

@@ -90,8 +90,12 @@ export const ZH = {
 
   // Batch
   view_batch: "批量", batch_title: "核查整张表格", batch_lead: "打开一张含有回答的表格。每个回答都会逐句核查；页面会保存结果，刷新后继续。",
-  open_table: "打开 CSV 或 JSON Lines……", opened: "{name}：{n} 行", no_column: "无", error_no_table: "还没有可核查的内容：请打开表格。", error_no_column: "请选择回答所在的列。",
+  open_table: "打开 CSV、Excel 或 JSON Lines……", opened: "{name}：{n} 行", no_column: "无", error_no_table: "还没有可核查的内容：请打开表格。", error_no_column: "请选择回答所在的列。",
   error_batch_busy: "已有一张表格正在核查，在此处或另一个标签页中。", error_other_batch: "另一个标签页更换了表格：现在显示的是所保存的那张。",
   batch_done: "已核查 {done}/{n} 行", seconds_left: "大约还需 {n} 秒", minutes_left: "大约还需 {n} 分钟", save_csv: "保存 CSV", show_more: "显示更多（{n}）",
   batch_contradicted: "有幻觉", batch_unverified: "未能核实", batch_supported: "未发现", batch_error: "未核查", batch_waiting: "等待中", batch_number: "行", batch_verdict: "结论", batch_score: "得分",
+
+  // Chat
+  view_chat: "对话", chat_title: "一问一答，逐个核查", chat_lead: "粘贴问题和回答，随后给出结论。之前的各轮留在上方，最近 50 轮保存在这个浏览器中。文档对每一轮都有效，直到移除为止。",
+  conversation: "对话记录", beside: "对照：{names}", again_with: "重新核查这句，工具：", any_tool: "任意工具", check_again: "重新核查", use_again: "填入表单",
 };

@@ -4,7 +4,8 @@ import { become, byId, make } from "./dom.js";
 import { giveLabel, labelled, labelOf } from "./labels.js";
 import * as sentences from "./sentences.js";
 import { marksIn, pieces, places, textOf } from "./spans.js";
-import { claims, current, LABEL_NAMES, reported, sign, t } from "./texts.js";
+import { countsOf, progressOf, verdictOf } from "./summary.js";
+import { current, LABEL_NAMES, sign, t } from "./texts.js";
 
 let check = null;
 let selected = null; // the index of the sentence in the panel
@@ -55,46 +56,19 @@ function draw() {
 }
 
 function summary() {
-  const [key, state] = verdict();
+  const [key, state] = verdictOf(check, ending);
   become(byId("verdict"), make("h1", { id: "verdict", className: state, tabIndex: -1 },
     make("span", { className: "sign", attributes: { "aria-hidden": "true" } }, sign(state)), ` ${t(key)}`));
-  become(byId("counts"), make("p", { id: "counts" }, counts()));
+  become(byId("counts"), make("p", { id: "counts" }, countsOf(check)));
   byId("stop").hidden = !check.running;
   byId("again").hidden = check.running;
   byId("recent-button").disabled = check.running; // another check would take the place of this one
   byId("progress").hidden = !check.running;
-  const { done, n } = progress();
+  const { done, n } = progressOf(check);
   byId("progress").firstElementChild.style.width = `${n ? Math.round((100 * done) / n) : 0}%`;
-  const live = check.running ? counts() : `${t(key)}. ${counts()}`;
+  const live = check.running ? countsOf(check) : `${t(key)}. ${countsOf(check)}`;
   if (byId("live").textContent !== live) byId("live").textContent = live;
   filters();
-}
-
-function verdict() {
-  if (check.running) return ["running_title", "checking"];
-  if (!check.detection) return [ending ?? "failed_title", "unchecked"];
-  if (check.detection.hallucination === null) return ["unknown_title", "unverified"];
-  return check.detection.hallucination ? ["found_title", "contradicted"] : ["not_found_title", "supported"];
-}
-
-function counts() {
-  if (check.before !== null) return check.before ? t("queue", { n: check.before }) : t("queue_next");
-  if (!check.detection) {
-    const values = progress();
-    return values.n ? t(values.wrong ? "progress_wrong" : "progress", values) : reported("starting");
-  }
-  const [supported, contradicted, unsaid, unverified] = ["supported", "contradicted", "not_in_reference", "unverified"].map((name) => check.count(name));
-  const n = supported + contradicted + unsaid + unverified;
-  const values = { n, claims: claims(n), supported, contradicted, unsaid, unverified };
-  const open = ["unsaid", "unverified"].filter((name) => values[name]);
-  const { hallucination } = check.detection;
-  const first = hallucination === null ? open.shift() ?? "nothing" : hallucination ? "found" : "not_found";
-  return [first, ...open.map((name) => `also_${name}`)].map((name) => reported(name, values)).join("");
-}
-
-function progress() {
-  const judged = check.sentences.filter((unit) => unit.entry);
-  return { done: judged.length, n: check.sentences.length, wrong: judged.filter((unit) => unit.state === "contradicted").length };
 }
 
 /** They count sentences, which they choose from: the response as a whole is none. */

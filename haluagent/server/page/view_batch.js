@@ -14,7 +14,7 @@ const SHOWN = 100; // rows, until more are asked for
 const ROLES = ["response", "question", "reference"];
 const GUESSES = { response: /response|answer|output|回答/i, question: /question|prompt|input|问题/i, reference: /reference|document|context|source|资料/i };
 
-const input = make("input", { type: "file", accept: ".csv,.tsv,.jsonl,.ndjson", hidden: true, tabIndex: -1, attributes: { "data-label": "open_table" } });
+const input = make("input", { type: "file", accept: ".csv,.tsv,.xlsx,.xlsm,.jsonl,.ndjson", hidden: true, tabIndex: -1, attributes: { "data-label": "open_table" } });
 const opened = make("p", { className: "hint wide" });
 const { box, form, result } = view("batch", [
   make("div", { className: "actions wide" }, button("open_table", () => input.click(), { className: "rest" }), input), opened,

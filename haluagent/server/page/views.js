@@ -1,13 +1,14 @@
 // The views of the page, one at a time: its address names which (`#claims`).
 import { byId, make } from "./dom.js";
 import { say } from "./notice.js";
+import chat from "./view_chat.js";
 import batch, { prepare as prepareBatch } from "./view_batch.js";
 import check from "./view_check.js";
 import claims from "./view_claims.js";
 import runs from "./view_runs.js";
 
 const FIRST = "detect"; // it stands in the document
-const VIEWS = [check, claims, runs, batch];
+const VIEWS = [chat, check, claims, runs, batch];
 const NAMES = [FIRST, ...VIEWS.map(({ name }) => name)];
 
 const named = () => (NAMES.includes(location.hash.slice(1)) ? location.hash.slice(1) : FIRST);
@@ -24,7 +25,7 @@ export function prepare(openReport) {
     say(null);
     show();
     byId("main").focus({ preventScroll: true });
-    scrollTo(0, 0);
+    scrollTo(0, named() === chat.name ? document.body.scrollHeight : 0); // a conversation goes on at its end
   });
   show();
   prepareBatch(openReport);

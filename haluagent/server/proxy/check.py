@@ -12,7 +12,7 @@ from haluagent.server.proxy.metrics import ProxyMetrics
 from haluagent.server.proxy.records import Finding, finding_of
 from haluagent.server.proxy.sources import AskedQuestion
 from haluagent.server.queue import Place, RequestQueue
-from haluagent.server.scheduler import Scheduler, detecting
+from haluagent.server.scheduler import Scheduler, following
 from haluagent.server.settings import ServerSettings
 from haluagent.server.watch import Ending, Outcome, Result, Watcher
 from haluagent.types import Detection
@@ -74,7 +74,7 @@ class AnswerChecker:
 
     async def _detect(self, asked: AskedQuestion, answer: str, headers: dict[str, str]) -> Detection:
         watch = Watches(self._watchers, "detect", headers)
-        run = detecting(asked.question, answer, asked.reference)
+        run = following(lambda agent: agent.astream(asked.question, answer, asked.reference or None))
         admitted = self._scheduler.admit()
         ending: Ending = "gone"
         result: Result | None = None
