@@ -109,44 +109,6 @@ def test_a_run_may_be_in_the_form_of_another_library(url: str) -> None:
     assert report["claims"]
 
 
-def test_a_sentence_is_checked_again_with_the_tools_that_are_named(url: str) -> None:
-    undecided = http.post(url + "/v1/detect", json=TEXT | {"tools": ["word_count"]}).json()
-    assert [entry["label"] for entry in undecided["sentences"]] == ["unverified", "unverified"]
-    body = {"detection": undecided, "sentence": 2, "tools": ["calculator"]}
-    report = http.post(url + "/v1/recheck", json=body)
-    assert report.status_code == 200
-    assert [entry["label"] for entry in report.json()["sentences"]] == ["unverified", "contradicted"]
-    assert report.json()["hallucination"] is True
-    came = stream(url + "/v1/recheck", body)
-    assert {"action", "observation", "verdict", "answer"} <= {event["kind"] for event in came}
-    assert without_seconds(came[-1]["detection"]) == without_seconds(report.json())
-    counted = http.get(url + "/metrics").text
-    assert 'haluagent_requests_total{ending="done",job="recheck"} 2.0' in counted
-    assert 'haluagent_verdicts_total{job="recheck"' not in counted  # the report was counted when it came first
-
-
-def test_a_report_that_was_changed_is_not_checked_again(url: str) -> None:
-    report = http.post(url + "/v1/detect", json=TEXT).json()
-    entries = report["sentences"]
-    moved = entries[0] | {"sentence": entries[0]["sentence"] | {"span": [1, 5]}}
-    for body, said in (
-        ({"sentence": 1}, "`detection` is missing"),
-        ({"detection": report}, "`sentence` is missing"),
-        ({"detection": report, "sentence": 0}, "`sentence` should be the number of a sentence"),
-        ({"detection": report, "sentence": 9}, "there is no sentence 9 in this report; it has 1, 2"),
-        ({"detection": report, "sentence": 1, "tools": ["nothing"]}, "there is no tool named 'nothing'"),
-        ({"detection": report, "sentence": 1, "tools": ["get_answer"]}, "there is no tool named 'get_answer'"),
-        ({"detection": report, "sentence": 1, "tools": []}, "`tools` should be a list of names of tools"),
-        ({"detection": report | {"response": "x"}, "sentence": 1}, "`detection` has no sentence 1 at its place"),
-        ({"detection": report | {"sentences": [moved]}, "sentence": 1}, "`detection` has no sentence 1 at its place"),
-        ({"detection": report | {"sentences": entries * 2}, "sentence": 1}, "`detection` has no sentence 1 at its"),
-        ({"detection": {"question": "Q?"}, "sentence": 1}, "`detection` should be a report as /v1/detect gives it"),
-    ):
-        answer = http.post(url + "/v1/recheck", json=body)
-        assert answer.status_code == 400 and said in answer.json()["error"]["message"]
-        assert "\n" not in answer.json()["error"]["message"]
-
-
 def test_what_is_known_of_the_server(url: str) -> None:
     assert http.get(url + "/healthz").status_code == http.get(url + "/readyz").status_code == 200
     tools = {tool["name"]: tool for tool in http.get(url + "/v1/tools").json()["tools"]}
