@@ -28,10 +28,7 @@ from haluagent.tooling.tool import Tool
 from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
 
 READER = "match"  # the tool that reads a sentence beside the reference
-CLEARLY, ABSENT = (
-    0.8,
-    0.9,
-)  # the confidences with which a reference decides what seems to claim nothing, or has nothing of it
+CLEARLY = 0.8  # the confidence with which a reference decides what seems to claim nothing
 
 
 async def verify(state: DetectionState, sentence: Sentence, model: Meter) -> MemoryEntry:
@@ -271,12 +268,9 @@ class _Branch:
         call = ToolCall(name=READER, arguments={"sentence": self.sentence.name, "context": "reference"})
         turn = turn_format.ModelTurn(thought=thought, call=call)
         step = await act(self.state, self.sentence.index, turn, self.model, self.model.usage)
-        found = step.result
-        if found and found.label and found.confidence >= CLEARLY:
-            return label(self.state, self.sentence, turn.call, found)
-        if found and found.reason_code and found.confidence >= ABSENT:
-            return await undecided(self.state, self.sentence, found.observation, self.model)
-        return None
+        if step.result is None or step.result.label is None or step.result.confidence < CLEARLY:
+            return None
+        return label(self.state, self.sentence, turn.call, step.result)
 
     def repeats_a_demo(self, call: ToolCall) -> bool:
         """Return True where the model only repeats an example, which says nothing about this sentence."""

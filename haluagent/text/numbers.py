@@ -195,16 +195,15 @@ def _fractions(text: str) -> _Found:
 
 
 _TENTHS = re.compile(
-    r"(?<![一二两三四五六七八九十百千万第0-9])(?P<tens>[一二两三四五六七八九])成"
-    r"(?:(?P<ones>[一二三四五六七八九])|(?![群立长長为為人果员員本功效分型品年不语語天名熟都亿千百形家真衣了就交绩績色]))"
+    r"(?<![一二两三四五六七八九十百千万第0-9])(?P<tens>[一两二三四五六七八九])成(?P<ones>[一二三四五六七八九半])"
 )
 
 
 def _tenths(text: str) -> _Found:
-    """Yield Chinese shares in tenths: `三成` is 30 %, `三成六` 36 %."""
+    """Yield Chinese shares in tenths and hundredths: `三成六` is 36 %, `三成半` 35 %. What `三成` alone may stand for is too wide."""
     for match in _TENTHS.finditer(text):
-        value = sum(scale * (read_han(match[name] or "") or 0) for name, scale in (("tens", 10), ("ones", 1)))
-        yield *match.span(), Fraction(value) / 100, 0, True
+        ones = 5 if match["ones"] == "半" else read_han(match["ones"]) or 0
+        yield *match.span(), Fraction(10 * (read_han(match["tens"]) or 0) + ones) / 100, 0, True
 
 
 def _han_value(text: str) -> Fraction | None:

@@ -147,7 +147,7 @@ def test_a_sentence_that_claims_something_is_not_waved_through(scripted: Any, re
     [
         (0.05, {1: "contradicted", 2: "supported"}),
         (0.3, {1: "no_claim", 2: "supported"}),
-        ("silent", {1: "unverified", 2: "supported"}),
+        ("silent", {1: "no_claim", 2: "supported"}),
         ("said", {1: "supported", 2: "supported"}),
     ],
 )
