@@ -145,7 +145,7 @@ function select(place) {
   }
 }
 
-document.addEventListener("selectionchange", () => {
+function remember() {
   const found = getSelection();
   if (!person || !found.rangeCount || !found.getRangeAt(0).intersectsNode(box)) return;
   const range = found.getRangeAt(0), inside = node => box.contains(node);
@@ -153,7 +153,9 @@ document.addEventListener("selectionchange", () => {
   selection = [  // a third click selects up to what follows the box
     inside(range.startContainer) ? offset(range.startContainer, range.startOffset) : 0,
     inside(range.endContainer) ? offset(range.endContainer, range.endOffset) : item().response.length];
-});
+}
+
+document.addEventListener("selectionchange", remember);
 
 function change(marks, message, place) {
   entry().marks = marks.sort((one, other) => one.start - other.start);
@@ -165,6 +167,7 @@ function change(marks, message, place) {
 }
 
 function markSelection(kind) {
+  remember();  // the event comes later than a quick key
   const {response} = item();
   let [start, end] = selection ?? [0, 0];
   while (start < end && /\s/.test(response[start])) start++;
@@ -206,6 +209,7 @@ function finish() {
 const KEYS = {n: finish, p: () => go(state.at - 1)};
 KINDS.forEach(([kind], number) => { KEYS[number + 1] = () => markSelection(kind); });
 KEYS.Backspace = KEYS.Delete = () => {
+  remember();
   const [start, end] = selection ?? [0, 0];
   removeMarks(entry().marks.filter(one => one.start <= end && one.end >= start && (start === end || (one.start < end && one.end > start))));
 };
