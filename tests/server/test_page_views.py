@@ -169,7 +169,9 @@ def test_a_batch_goes_on_after_a_reload(open_page: Open, tmp_path: Path) -> None
     assert page.locator("#verdict").inner_text() == "✗ Hallucination found"
     page.go_back()
     page.get_by_role("button", name="Delete all").click()
+    page.locator("#view-batch table").wait_for(state="hidden")
     page.reload()
+    page.get_by_role("button", name="Open CSV, Excel or JSON Lines…").wait_for()
     assert page.locator("#view-batch table").count() == 0
 
 
