@@ -9,9 +9,27 @@ Importing the package loads no engine, prints nothing and writes nothing.
 """
 
 import importlib
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+
+class _Beside:
+    """Finds the packages that stand beside this one in a checkout, for whoever starts Python there with the wheel installed."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        parent, _, room = name.rpartition(".")
+        if parent != __name__ or room not in ("prompts", "sandbox", "tools"):
+            return None
+        return PathFinder.find_spec(name, [str(Path(__file__).parents[1])])
+
+
+if not (Path(__file__).parent / "prompts").is_dir():
+    sys.meta_path.append(_Beside)
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
