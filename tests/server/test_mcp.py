@@ -207,6 +207,13 @@ def test_a_call_is_verified_without_a_model(said: str, scripted: Any) -> None:
     assert not model.seen
 
 
+def test_a_call_whose_objects_came_as_text(scripted: Any) -> None:
+    """MCP Inspector 0.15 sends them so, and many models do."""
+    arguments = {"run": json.dumps(run_of("Refund DD-20933.")), "call": json.dumps(refund("DD-20933"))}
+    (found,) = calls(make_agent(scripted()), ("verify_call", arguments))
+    assert read(found) == "valid: create_refund"
+
+
 def test_a_search_in_the_users_documents(scripted: Any, tmp_path: Path) -> None:
     texts = {"en.txt": "Returns are free within 30 days.", "zh.txt": "自收货之日起七天内可以无理由退货。"}
     for name, text in texts.items():
@@ -235,6 +242,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "no reference": ("claims", {"response": "The sky is blue."}, "there is no reference and no search"),
     "a run that is none": ("verify_call", {"run": {"turns": [{"role": "robot"}]}, "call": refund("1")}, "turns[0].role"),
     "a call that is none": ("verify_call", {"run": run_of("Hello."), "call": {"arguments": {}}}, "`call` should be an object"),
+    "a run that is a text": ("verify_call", {"run": "Hello.", "call": refund("1")}, "`run` should be an object"),
     "another language": ("detect", {"response": "그것은 사실이 아닙니다. 바다는 깊습니다."}, "Korean"),
     "too long": ("detect", {"response": "A text.", "question": "x" * 2000}, "characters, and 1000 are allowed"),
     "deep": ("verify_call", {"run": json.loads("[" * 200 + "]" * 200), "call": refund("1")}, "nested too deep"),

@@ -1,12 +1,13 @@
 """The tools that a client may call: what it is told of each, what a call takes, and what it gives."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
-from pydantic import Field, PlainValidator
+from pydantic import BeforeValidator, Field, PlainValidator
 
 from haluagent.agent import HaluAgent
 from haluagent.checks.claims.check import acheck_claims
@@ -71,14 +72,33 @@ class ProposedCall(Record):
     arguments: dict[str, Any] | str
 
 
+def _unquoted(data: Any) -> Any:
+    """Return what a string of JSON holds: models and clients often send an object inside an object as text."""
+    try:
+        return json.loads(data) if isinstance(data, str) else data
+    except (ValueError, RecursionError):
+        return data
+
+
+def _object(data: Any) -> dict[str, Any]:
+    """Return an object, which may have come as text. Raises ValueError where it is something else."""
+    found = _unquoted(data)
+    if not isinstance(found, dict):
+        raise ValueError("it is not an object")
+    return found
+
+
 class CallInput(StrictBody):
     """A call, and the run before it. The run is read by the code that reads its files, whose errors name the place."""
 
-    run: Annotated[dict[str, Any], PlainValidator(lambda data: data, json_schema_input_type=UnfinishedRun)] = Field(
+    run: Annotated[dict[str, Any], PlainValidator(_object, json_schema_input_type=UnfinishedRun)] = Field(
         description="an object: the run before the call, with the system prompt, the tools that are offered (with the JSON Schema of "
-        "their parameters) and the turns, each of the user or of the assistant, whose calls have their results"
+        "their parameters) and the turns, each of the user or of the assistant, whose calls have their results",
+        json_schema_extra={"type": "object"},  # some clients do not follow a $ref
     )
-    call: ProposedCall = Field(description="an object: the tool that is to be called, and its arguments")
+    call: Annotated[ProposedCall, BeforeValidator(_unquoted)] = Field(
+        description="an object: the tool that is to be called, and its arguments", json_schema_extra={"type": "object"}
+    )
 
 
 class SearchInput(StrictBody):
