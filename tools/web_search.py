@@ -80,8 +80,11 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
         return ToolResult(observation=message("web_search.late", language, why=error))
     except SearchError as error:
         return ToolResult(observation=message("web_search.failed", language, why=error))
+    first = not context.judged  # a later query in other words changes nothing of the translation
     result = await _judge(context, sentence, results, query)
-    return result if result.label else await _translated(context, sentence) or result
+    if result.label or not first:
+        return result
+    return await _translated(context, sentence) or result
 
 
 async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[SearchResult]:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from haluagent.text.chinese import simplified
@@ -13,7 +13,7 @@ from haluagent.text.segment import split
 from haluagent.text.stemmer import stem
 from haluagent.text.windows import windows
 from haluagent.text.words import words
-from haluagent.types import Span
+from haluagent.types import Sentence, Span
 
 QUOTED_WORDS, QUOTED_HAN = 5, 8  # what is shorter may stand in a text without being said by it
 
@@ -36,11 +36,16 @@ def best_windows(text: str, query: str, most: int, limit: int, count: Callable[[
 
 
 def passage(text: str, window: Span, claim: str, question: str = "") -> Span:
-    """Return the sentence inside `window` that has most of the claim: where a reader should look. A word counts by how few of the
-    sentences have it (IDF), whatever its ending, and in Chinese single characters count a little. The words of the question decide
+    """Return the sentence inside `window` that has most of the claim: where a reader should look. The words of the question decide
     between equals, so that a title that repeats it does not win over the fact."""
     start, end = window
-    sentences = split(text[start:end])
+    best = next(iter(by_relevance(split(text[start:end]), claim, question)), None)
+    return (start + best.span[0], start + best.span[1]) if best else window
+
+
+def by_relevance(sentences: Sequence[Sentence], claim: str, question: str = "") -> list[Sentence]:
+    """Return the sentences, that with most of the claim first. A word counts by how few of the sentences have it (IDF), whatever its
+    ending, and in Chinese single characters count a little. The words of the question decide between equals."""
     bags = [_parts(one.text) for one in sentences]
     said, asked = _parts(claim), _parts(question)
     often = Counter(part for bag in bags for part in bag & (said | asked))
@@ -53,8 +58,8 @@ def passage(text: str, window: Span, claim: str, question: str = "") -> Span:
         length = len(bag) ** LENGTH or 1
         return tuple(sum(weights[part] for part in sorted(wanted & bag)) / length for wanted in (said, asked))
 
-    best = max(zip(sentences, bags, strict=True), key=lambda pair: score(pair[1]), default=None)
-    return (start + best[0].span[0], start + best[0].span[1]) if best else window
+    ranked = sorted(zip(sentences, bags, strict=True), key=lambda pair: score(pair[1]), reverse=True)
+    return [sentence for sentence, _ in ranked]
 
 
 @lru_cache(maxsize=1024)  # the sentences of a reference are compared with those of the response one after another

@@ -1,7 +1,7 @@
 """The model points at the sentence that says what a claim says, where the words that they share do not tell.
 
 RefChecker (Hu et al. 2023) localizes evidence by the similarity of RoBERTa's embeddings. Here it is one scored choice among at
-most nine numbered sentences: those that share most words with the claim, in the order of the text.
+most nine numbered sentences: those that have most of the claim, in the order of the text.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from haluagent.checks.claims.localize import sentences_in
 from haluagent.checks.claims.records import CheckedClaim, Citation, Claim
 from haluagent.detection.limits import BudgetExceeded
 from haluagent.errors import ModelError
+from haluagent.judging.passages import by_relevance
 from haluagent.prompts import conversation
 from haluagent.protocols import ToolContext
 from haluagent.text.segment import split
@@ -53,9 +54,7 @@ async def point(context: ToolContext, claim: str, sentences: Sequence[Sentence])
 
     Raise `ModelError` or `BudgetExceeded` as the model does.
     """
-    said = words(claim)
-    likely = sorted(sentences, key=lambda one: -len(said & words(one.text)))[:CANDIDATES]
-    shown = sorted(likely, key=lambda one: one.index)
+    shown = sorted(by_relevance(sentences, claim)[:CANDIDATES], key=lambda one: one.index)
     count = context.model.count_tokens
     messages = conversation(
         "locate",
