@@ -1,11 +1,11 @@
 """The options that the commands share, and the agent made from them."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -144,7 +144,7 @@ class AgentOptions:
         return None if self.no_adapter else self.adapter or "auto"
 
 
-ALL = tuple(AgentOptions.__dataclass_fields__)
+ALL = tuple(one.name for one in fields(AgentOptions))
 MODEL = ("model", "base_url", "api_key", "adapter", "no_adapter")
 
 
@@ -154,10 +154,12 @@ def takes(
     """Return a decorator that gives a command the options of these names, by default all but those `without`, after its own. The command
     gets them as one `AgentOptions`, its argument `wanted`. `values` are other defaults; of options that it does not take, they
     are what they are."""
-    hints = get_type_hints(AgentOptions, include_extras=True)
-    taken = [name for name in ALL if name in (names or ALL) and name not in without]
-    defaults = {name: AgentOptions.__dataclass_fields__[name].default for name in taken} | values
-    shared = [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hints[name]) for name in taken]
+    options = [one for one in fields(AgentOptions) if one.name in (names or ALL) and one.name not in without]
+    taken = [one.name for one in options]
+    shared = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=values.get(one.name, one.default), annotation=one.type)
+        for one in options
+    ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(**given: Any) -> None:
