@@ -13,9 +13,13 @@ from haluagent.text.windows import clip
 from haluagent.types import Sentence
 
 COMPLETION_TOKENS = 96
-_PRONOUN = {
-    "en": re.compile(r"\b(?:he|she|it|they|him|them|his|her|its|their|this|that|these|those|there)\b", re.IGNORECASE),
-    "zh": re.compile(r"[他她它]们?|^(?:这|那|此|该|其)|该(?=[\u4e00-\u9fff])|其中"),
+# A pronoun that opens a sentence refers back to another one. Further in, what it refers to mostly stands in the same sentence, or it
+# refers to nothing ("that" as a conjunction, "there were").
+_PRONOUNS = r"(?:he|she|it|they|him|them|his|her|its|their|this|that|these|those)\b"
+_PRONOUN = {"en": re.compile(_PRONOUNS, re.IGNORECASE), "zh": re.compile(r"[他她它]们?|[这那此该其]")}
+_OPENING = {
+    "en": re.compile(rf"(?:[\W_]*\w+){{0,2}}?[\W_]*\b{_PRONOUNS}", re.IGNORECASE),  # its first three words
+    "zh": re.compile(r"[\W_]*(?:[这那此该其]|.{0,4}?[他她它])"),
 }
 _VERB_FREE_WORDS = 4  # an English answer this short is a fragment: "Paris", "in 1998", "the second one"
 _FRAGMENT_CHARACTERS = 8
@@ -31,12 +35,12 @@ _GLUE = frozenset(
 
 
 def needs_completion(sentence: Sentence, language: str) -> bool:
-    """Return True for a sentence that cannot be understood alone: it has a pronoun or is a bare fragment. Code and formulas
-    are left as they are."""
+    """Return True for a sentence that cannot be understood alone: it opens with a pronoun or is a bare fragment. Code and
+    formulas are left as they are."""
     text = sentence.text
     if _CODE.search(text) or "=" in text:
         return False
-    if _PRONOUN["zh" if re.search(r"[\u4e00-\u9fff]", text) else "en"].search(text):
+    if _OPENING["zh" if re.search(r"[\u4e00-\u9fff]", text) else "en"].match(text):
         return True
     if language == "zh" and re.search(r"[\u4e00-\u9fff]", text):
         return len(text) <= _FRAGMENT_CHARACTERS
@@ -81,9 +85,8 @@ def adds_nothing(written: str, original: str, known: str) -> bool:
     words, source = _words(written), _words(known) | _GLUE
     if not words <= source:
         return False
-    kept = {word for word in _words(original) if not _PRONOUN["en"].fullmatch(word)} - _GLUE
-    pronouns = set("他她它们这那此该其")
-    return kept - pronouns <= words
+    kept = {word for word in _words(original) if not any(one.fullmatch(word) for one in _PRONOUN.values())}
+    return kept - _GLUE - {"们", "there"} <= words
 
 
 def _denials(text: str) -> int:
