@@ -80,10 +80,13 @@ class _Branch:
         self.last_observation = ""
         self.remark = ""
         self.doubted: MemoryEntry | None = None
+        self.reading: Step | None = None  # beside the reference, before the model took a turn
         self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
-        while self.steps_left:
+        if self.state.autonomy == "guided" and self.only_read() and (entry := await self.read_first()):
+            return entry
+        while self.steps_left and not self.exhausted():
             self.steps_left -= 1
             turn = await self.next_turn()
             if turn is None:
@@ -97,13 +100,20 @@ class _Branch:
                 self.seen.append(turn.call)
                 if entry := await self.act(turn):
                     return entry
-            if all(item.system for item in self.offered):
-                return await self.give_up("undecided")
-        return await self.give_up("step_limit")
+        return await self.give_up("undecided" if self.exhausted() else "step_limit")
+
+    def exhausted(self) -> bool:
+        """Return whether no tool is left that verifies."""
+        return all(item.system for item in self.offered)
 
     async def act(self, turn: turn_format.ModelTurn) -> MemoryEntry | None:
-        """Make the call. Return the entry that it leads to, or None where the branch goes on."""
-        step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began)
+        """Make the call, unless its result is known. Return the entry that it leads to, or None where the branch goes on."""
+        known = self.reading.result if self.reading and self.reading.call == turn.call else None
+        step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began, known)
+        return await self.conclude(turn, step)
+
+    async def conclude(self, turn: turn_format.ModelTurn, step: Step) -> MemoryEntry | None:
+        """Return the entry that a call has led to, or None where the branch goes on."""
         if self.doubted:
             return tested_again(self.state, self.doubted, step.result)
         if turn.call.name in WAYS_OUT and step.result:
@@ -153,7 +163,7 @@ class _Branch:
         """Stop offering a tool that has nothing new to say here. After the last one those are offered that were not yet."""
         self.withdrawn.add(name)
         self.offered = [item for item in self.offered if item.system or item.name != name]
-        if all(item.system for item in self.offered):
+        if self.exhausted():
             others = await asyncio.to_thread(offer_later, self.state, self.sentence, self.model)
             self.offered = [*(item for item in others if item.name not in self.withdrawn), *self.offered]
 
@@ -248,29 +258,50 @@ class _Branch:
         by the reference. For the second, every tool that could look it up is tried first; what the model said is kept for the
         reason."""
         empty = result.label == "no_claim" and not states_something(self.sentence.text)
+        readable = self.state.task.reference is not None and READER in (item.name for item in self.offered)
         if empty and not await is_claim(self.state.task, self.sentence, self.model):
-            return await self.clearly_decided() or label(self.state, self.sentence, turn.call, result)
+            # "Okafor bakes the cakes." seems to claim nothing, and may be wrong.
+            entry = self.clearly((await self.read())[1]) if readable else None
+            return entry or label(self.state, self.sentence, turn.call, result)
         if self.could_look_up():
             self.offered = [item for item in self.offered if not item.system]
             self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
             self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))
+            if self.reading and self.only_read():
+                return await self.conclude(*await self.read())
             return None
         refused = result.label == "no_claim"  # the model waved through a sentence that states something
         ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
         return await undecided(self.state, self.sentence, self.last_observation or ended, self.model)
 
-    async def clearly_decided(self) -> MemoryEntry | None:
-        """Read a sentence that seems to claim nothing beside the reference all the same: "Okafor bakes the cakes." may be wrong. None
-        where that does not clearly decide it."""
-        if self.state.task.reference is None or READER not in (item.name for item in self.offered):
-            return None
-        thought = render("reason", self.language, kind="all_the_same", detail="")
+    def only_read(self) -> bool:
+        """Return whether nothing but reading the sentence beside the reference can decide it."""
+        return self.state.task.reference is not None and [one.name for one in self.offered if not one.system] == [
+            READER
+        ]
+
+    async def read_first(self) -> MemoryEntry | None:
+        """Read the sentence beside the reference before the model takes a turn, since there is no other tool to choose. The turn is
+        for what is left open: whether a sentence that is not clearly decided claims anything."""
+        turn, step = await self.read()
+        if states_something(self.sentence.text):
+            return await self.conclude(turn, step)
+        return self.clearly(step)
+
+    async def read(self) -> tuple[turn_format.ModelTurn, Step]:
+        """Read the sentence beside the reference, once."""
+        thought = render("reason", self.language, kind="read_first", detail="")
         call = ToolCall(name=READER, arguments={"sentence": self.sentence.name, "context": "reference"})
         turn = turn_format.ModelTurn(thought=thought, call=call)
-        step = await act(self.state, self.sentence.index, turn, self.model, self.model.usage)
-        if step.result is None or step.result.label is None or step.result.confidence < CLEARLY:
+        if self.reading is None:
+            self.reading = await act(self.state, self.sentence.index, turn, self.model, self.model.usage)
+        return turn, self.reading
+
+    def clearly(self, step: Step) -> MemoryEntry | None:
+        """Return the entry that a call has led to; None where it does not clearly decide the sentence."""
+        if step.call is None or step.result is None or step.result.label is None or step.result.confidence < CLEARLY:
             return None
-        return label(self.state, self.sentence, turn.call, step.result)
+        return label(self.state, self.sentence, step.call, step.result)
 
     def repeats_a_demo(self, call: ToolCall) -> bool:
         """Return True where the model only repeats an example, which says nothing about this sentence."""

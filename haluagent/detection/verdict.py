@@ -85,9 +85,16 @@ def offer_later(state: DetectionState, sentence: Sentence, model: Meter) -> list
     return sorted(tools, key=lambda item: item.external) if sentence.index else []
 
 
-async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, model: Meter, since: Usage) -> Step:
-    """Check the call of one turn, run it and keep the step. A call that failed or was rejected is a step with an error
-    and no result.
+async def act(
+    state: DetectionState,
+    sentence: int | None,
+    turn: ModelTurn,
+    model: Meter,
+    since: Usage,
+    known: ToolResult | None = None,
+) -> Step:
+    """Check the call of one turn, run it unless its result is `known`, and keep the step. A call that failed or was rejected is a
+    step with an error and no result.
 
     `since` is the meter's reading before the turn was written: the step's usage is what came on top of it.
     """
@@ -100,7 +107,7 @@ async def act(state: DetectionState, sentence: int | None, turn: ModelTurn, mode
         item = state.registry[turn.call.name]
         if written_freely(item, turn.call):
             await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
-        result = await state.registry.call(turn.call, context)
+        result = known or await state.registry.call(turn.call, context)
         state.read.extend(result.read)
         if result.reason_code and sentence is not None:
             state.unsaid[sentence] = result.confidence
