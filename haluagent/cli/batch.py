@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.endpoints import (
-    Endpoints,
-    InFlight,
-    MaxItems,
-    SecondBudget,
-    TokenBudget,
-    make_agents,
-    make_processes,
-)
+from haluagent.cli.endpoints import WorkOptions, make_agents, make_processes, works
 from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
@@ -25,6 +17,7 @@ VERDICTS = {True: "contradicted", False: "supported", None: "unverified"}
 
 
 @options.takes(without=["concurrency"])
+@works()
 def batch(
     source: Annotated[
         Path,
@@ -42,18 +35,13 @@ def batch(
     response: options.ResponseColumn = None,
     reference: options.ReferenceColumn = None,
     file_format: options.FileFormat = None,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that share the work, for a served model.")] = 1,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
-    limit: MaxItems = None,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     metrics_port: Annotated[
         int | None,
         typer.Option("--metrics-port", min=0, max=65535, help="Serve Prometheus metrics on this port of 127.0.0.1."),
     ] = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Check every row of a file. The same command resumes where it stopped.
@@ -64,18 +52,17 @@ def batch(
     options or input, 130 stopped with Ctrl-C.
     """
     from haluagent.batch import files as batches
-    from haluagent.batch.pool import Bounds
     from haluagent.cli.counting import counting
 
     metrics = serve_metrics(metrics_port)
     columns = options.chosen(question=question, response=response, reference=reference)
     total = sum(1 for _ in batches.item_file(batches.BatchItem, source, file_format, columns).rows())
     journal = batches.output_file(out, file_format, source).journal
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     judge = make_processes(processes, wanted, agents, at_once).check if processes > 1 else batches.check_line
     before = batches.finished(journal) if journal.is_file() else []
-    failed = 0 if retry_errors else sum(row.failed for row in before)
-    done = sum(not (row.failed and retry_errors) for row in before)
+    failed = 0 if work.retry_errors else sum(row.failed for row in before)
+    done = sum(not (row.failed and work.retry_errors) for row in before)
     found = tokens = 0
     with counting() as show:
 
@@ -90,9 +77,8 @@ def batch(
             show(done, total, f"{tokens} tokens, {found} with a hallucination, {failed} failed")
 
         show(done, total, "")
-        bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
         ended = batches.run(
-            source, out, agents, judge, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress,
+            source, out, agents, judge, in_flight=at_once, bounds=work.bounds, again=work.retry_errors, progress=progress,
             columns=columns, format=file_format,
         )  # fmt: skip
     if ended:

@@ -1,5 +1,6 @@
 """`haluagent bench`: measure the agent, and other detectors, on labelled sets."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,7 +8,7 @@ import typer
 
 from haluagent.cli import bench_answers, bench_judge, bench_retrieval, bench_runs, bench_threshold, options
 from haluagent.cli.bench_running import show
-from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import RetryErrors, WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ Data = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N items of each set.")]
 Out = Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")]
-RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Judge failed items again.")]
 
 
 @app.command("list")
@@ -47,23 +47,20 @@ def list_sets() -> None:
 @options.takes(
     without=["closed_book", "max_tokens", "max_seconds", "concurrency", "fetch_pages", "max_queries"], search="none"
 )
+@works(without=["limit"])
 def run(
     datasets: Sets,
     out: Out,
     data: Data = None,
     limit: Limit = None,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    retry_errors: RetryErrors = False,
     item_budget: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many judgements (one item by one method).")
     ] = None,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     untaught: Annotated[
         bool, typer.Option("--untaught", help="Also run the agent on the base model, without its adapter.")
     ] = False,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Run the agent, and a simple prompt on the same model, over sets, and print their figures.
@@ -71,20 +68,19 @@ def run(
     The same command resumes where it stopped. Nothing is searched unless --search says so; for a set with passages of
     its own (webqa), those are indexed beside RUN.
     """
-    from haluagent.batch.pool import Bounds
     from haluagent.bench.methods.registry import METHODS, without_adapter
     from haluagent.bench.run import DEFAULT, parse_parts
     from haluagent.errors import ConfigError
 
     parts = parse_parts(datasets, limit)
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
-    bounds = Bounds(items=item_budget, tokens=token_budget, seconds=second_budget)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
+    bounds = replace(work, limit=item_budget).bounds
     methods = dict(DEFAULT)
     if untaught:
         if without_adapter(agents[0].model) is agents[0].model:
             raise ConfigError("--untaught compares with the weights without their adapter: this model has no adapter")
         methods["untaught"] = METHODS["untaught"]
-    _run(parts, data, agents, out, methods, in_flight=at_once, bounds=bounds, again=retry_errors)
+    _run(parts, data, agents, out, methods, in_flight=at_once, bounds=bounds, again=work.retry_errors)
 
 
 @app.command()

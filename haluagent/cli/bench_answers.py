@@ -7,7 +7,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.bench_running import show
-from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 
 
@@ -23,6 +23,7 @@ from haluagent.cli.options import AgentOptions
     "tools",
     search="none",
 )
+@works(without=["limit"])
 def answers(
     data: Annotated[
         list[Path],
@@ -30,23 +31,18 @@ def answers(
     ],
     out: Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")],
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers of each file.")] = None,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed answers again.")] = False,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Check labelled answers beside their documents with the agent, and print what it makes of right and of wrong
     sentences. The same command resumes where it stopped."""
-    from haluagent.batch.pool import Bounds
     from haluagent.bench import answers as bench
     from haluagent.bench import run
     from haluagent.bench.methods.registry import METHODS
 
     known = {str(one.name): one for file in data for one in bench.load(file)[:limit]}
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     show(
         lambda progress: run.judge(
             [("answers", answer.item(), "haluagent") for answer in known.values()],
@@ -54,8 +50,8 @@ def answers(
             out,
             methods={"haluagent": METHODS["haluagent"]},
             in_flight=at_once,
-            bounds=Bounds(tokens=token_budget, seconds=second_budget),
-            again=retry_errors,
+            bounds=work.bounds,
+            again=work.retry_errors,
             progress=progress,
         ),
         out,

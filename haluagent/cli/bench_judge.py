@@ -7,11 +7,12 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.bench_running import show
-from haluagent.cli.endpoints import Endpoints, InFlight, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 
 
 @options.takes_model
+@works(without=["limit"])
 def judge(
     data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
     out: Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")],
@@ -28,17 +29,12 @@ def judge(
         typer.Option(help="Other methods on a part of the same claims, such as lynx,refchecker; see 'bench compare'."),
     ] = None,
     peer_sample: Annotated[int, typer.Option(min=2, help="Claims of each source that the peers judge.")] = 15,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Judge failed claims again.")] = False,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Judge labelled claims beside their texts, one by one, as `match` and `claims` do, and print the figures of each
     source. The same command resumes where it stopped; a larger sample goes on from a smaller one."""
-    from haluagent.batch.pool import Bounds
     from haluagent.bench import run
     from haluagent.bench.datasets import claims_beside_texts as claims
     from haluagent.bench.methods.registry import METHODS
@@ -50,7 +46,7 @@ def judge(
     chosen = items if full else {name: claims.sample(own, sample) for name, own in items.items()}
     few = {name: claims.sample(own, min(peer_sample, sample)) for name, own in items.items()}
     names = [name.strip() for name in (peers or "").split(",") if name.strip()]
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     others = Peers([name for name in names if name not in METHODS], agents[0])
     show(
         lambda progress: run.judge(
@@ -63,8 +59,8 @@ def judge(
             methods=METHODS | others.methods,
             during=others.running(),
             in_flight=at_once,
-            bounds=Bounds(tokens=token_budget, seconds=second_budget),
-            again=retry_errors,
+            bounds=work.bounds,
+            again=work.retry_errors,
             progress=progress,
         ),
         out,

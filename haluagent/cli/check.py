@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.endpoints import Endpoints, InFlight
+from haluagent.cli.endpoints import WorkOptions, works
 from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ ModeChoice = Literal["fast", "judge", "agent"]
     "tools",
     search="none",
 )
+@works(without=["limit", "token_budget", "second_budget"])
 def check(
     question: Annotated[
         str | None, typer.Option(help="The question, which is no evidence. With a file of answers: its column.")
@@ -79,11 +80,9 @@ def check(
     margin: Annotated[
         float | None, typer.Option(min=0, max=1, help="With --junit or --baseline: how far a score may move. [0.1]")
     ] = None,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Check failed lines again.")] = False,
     lang: options.Lang = "auto",
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Check whether an answer is faithful to its documents: nothing beyond them, and nothing against them.
@@ -97,7 +96,7 @@ def check(
     how: dict[str, Any] = {"mode": mode, "threshold": threshold, "prompt_file": prompt_file, "language": lang}
     gate = junit is not None or baseline is not None
     if input_path is None and output_path is None:
-        if endpoint or in_flight or retry_errors or file_format or gate or margin is not None:
+        if work != WorkOptions() or file_format or gate or margin is not None:
             raise ConfigError(
                 "--endpoint, --in-flight, --retry-errors, --format, --junit, --baseline and --margin are for a file: "
                 "give --input-path and --output-path"
@@ -118,10 +117,8 @@ def check(
     columns = options.chosen(question=question, answer=answer, documents=document[0] if document else None)
     file = CheckFile(input_path, output_path, file_format, columns)
     if not gate:
-        raise typer.Exit(file.run(how, wanted, endpoint, in_flight, retry_errors))
-    raise typer.Exit(
-        file.gate(how | {"margin": MARGIN if margin is None else margin}, wanted, endpoint, in_flight, junit, baseline)
-    )
+        raise typer.Exit(file.run(how, wanted, work))
+    raise typer.Exit(file.gate(how | {"margin": MARGIN if margin is None else margin}, wanted, work, junit, baseline))
 
 
 def _one(

@@ -1,7 +1,7 @@
 """`haluagent check` on a file of answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,16 @@ class CheckFile:
         """Return the file that has the results as JSON lines. Raise `ConfigError` if it cannot be written."""
         return batches.output_file(self.out, self.format, self.source).journal
 
-    def run(
-        self, how: dict[str, Any], wanted: AgentOptions, urls: list[str] | None, in_flight: int | None, again: bool
-    ) -> int:
+    def run(self, how: dict[str, Any], wanted: AgentOptions, work: endpoints.WorkOptions) -> int:
         """Check the answers that are not checked yet, and return the exit code."""
         if how["prompt_file"] is not None:
             Template(how["prompt_file"])  # a mistake in it should fail once, not on every line
         total = sum(1 for _ in batches.item_file(batch.CheckItem, self.source, self.format, self.columns).rows())
         journal = self.journal
-        agents, at_once = endpoints.make_agents(wanted, urls, in_flight)
+        agents, at_once = endpoints.make_agents(wanted, work.endpoint, work.in_flight)
         before = batches.finished(journal) if journal.is_file() else []
-        failed = 0 if again else sum(row.failed for row in before)
-        done = sum(not (row.failed and again) for row in before)
+        failed = 0 if work.retry_errors else sum(row.failed for row in before)
+        done = sum(not (row.failed and work.retry_errors) for row in before)
         wrong = open_ = 0
         with counting() as show:
 
@@ -61,7 +59,7 @@ class CheckFile:
 
             show(done, total, "")
             ended = batch.run(
-                self.source, self.out, agents, how, in_flight=at_once, again=again, progress=progress,
+                self.source, self.out, agents, how, in_flight=at_once, again=work.retry_errors, progress=progress,
                 columns=self.columns, format=self.format,
             )  # fmt: skip
         if failed:
@@ -72,8 +70,7 @@ class CheckFile:
         self,
         how: dict[str, Any],
         wanted: AgentOptions,
-        urls: list[str] | None,
-        in_flight: int | None,
+        work: endpoints.WorkOptions,
         junit: Path | None,
         baseline: Path | None,
     ) -> int:
@@ -82,7 +79,7 @@ class CheckFile:
         if junit is not None:
             _write(junit, None)  # before hours of work
         # What failed for want of an endpoint is tried again: a run in CI is continued by hand only.
-        self.run(how, wanted, urls, in_flight, again=True)
+        self.run(how, wanted, replace(work, retry_errors=True))
         rows = gate.read_rows(self.journal)
         tested = gate.compare(rows, earlier, threshold=how["threshold"], margin=how["margin"])
         if junit is not None:

@@ -9,7 +9,7 @@ import typer
 
 from haluagent.cli import claims_collect, claims_labels, claims_results, options
 from haluagent.cli.claims_running import carry_out, check_output
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 from haluagent.cli.refchecker import RefCheckerCommand
 
@@ -78,6 +78,7 @@ def _command(command: "Command") -> Callable[..., None]:
         "max_queries",
         sandbox="none",
     )
+    @works()
     def run(
         input_path: _In,
         output_path: _Out,
@@ -92,16 +93,10 @@ def _command(command: "Command") -> Callable[..., None]:
         no_tools: _NoTools = False,
         localize: _Localize = "overlap",
         language: _Language = "auto",
-        endpoint: Endpoints = None,
-        in_flight: InFlight = None,
-        retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed items.")] = False,
-        limit: MaxItems = None,
-        token_budget: TokenBudget = None,
-        second_budget: SecondBudget = None,
         *,
+        work: WorkOptions,
         wanted: AgentOptions,
     ) -> None:
-        from haluagent.batch.pool import Bounds
         from haluagent.checks.claims import file
         from haluagent.checks.claims import run as runs
 
@@ -112,8 +107,7 @@ def _command(command: "Command") -> Callable[..., None]:
             command=command, format=claim_format, aggregator=aggregator, checker=checker, nli_model=nli_model,
             tools=not no_tools, language=language, localize=localize,
         )  # fmt: skip
-        agents, at_once = make_agents(wanted, endpoint, in_flight)
-        bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
+        agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
         carry_out(
             items,
             output_path,
@@ -124,13 +118,13 @@ def _command(command: "Command") -> Callable[..., None]:
                 agents,
                 task,
                 in_flight=at_once,
-                bounds=bounds,
-                again=retry_errors,
+                bounds=work.bounds,
+                again=work.retry_errors,
                 progress=progress,
                 format=file_format,
             ),
             file.summary,
-            again=retry_errors,
+            again=work.retry_errors,
         )
 
     return run

@@ -7,7 +7,7 @@ import typer
 
 from haluagent.cli import options
 from haluagent.cli.claims_running import carry_out, check_output
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 
 HELP = """Have a model answer the questions of a file, as items for `claims extract-check`. An item with a `reference` is answered
@@ -16,6 +16,7 @@ from it."""
 
 # The adapter of the embedded model is for checking, not for answering.
 @options.takes("model", "base_url", "api_key", sandbox="none", search="none", no_adapter=True)
+@works()
 def collect(
     input_path: Annotated[
         Path, typer.Option("--input-path", "--input_path", metavar="IN", help="Items {question, reference?}.")
@@ -30,30 +31,30 @@ def collect(
     ] = None,
     closed_book: Annotated[bool, typer.Option("--closed-book", help="Show the model no references.")] = False,
     answer_tokens: Annotated[int, typer.Option(min=1, help="The longest answer.")] = 512,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed items.")] = False,
-    limit: MaxItems = None,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
-    from haluagent.batch.pool import Bounds
     from haluagent.checks.claims import collect as answers
 
     check_output(output_path, input_path)
     items = answers.questions(input_path)
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     task = answers.CollectTask(model=name or agents[0].model.name, tokens=answer_tokens, closed_book=closed_book)
-    bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
     carry_out(
         items,
         output_path,
         task,
         lambda progress: answers.run(
-            items, output_path, agents, task, in_flight=at_once, bounds=bounds, again=retry_errors, progress=progress
+            items,
+            output_path,
+            agents,
+            task,
+            in_flight=at_once,
+            bounds=work.bounds,
+            again=work.retry_errors,
+            progress=progress,
         ),
         answers.summary,
-        again=retry_errors,
+        again=work.retry_errors,
     )

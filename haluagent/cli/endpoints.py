@@ -1,15 +1,16 @@
 """The agents of a command that checks many items: one per endpoint."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haluagent.cli.options import AgentOptions, make_agent, make_model
+from haluagent.cli.options import AgentOptions, Decorator, gives, make_agent, make_model
 
 if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
+    from haluagent.batch.pool import Bounds
     from haluagent.batch.processes import Processes
 
 IN_FLIGHT = 8  # per endpoint; the embedded engine on a few cores gains nothing from several
@@ -22,6 +23,31 @@ InFlight = Annotated[int | None, typer.Option(min=1, help="Items checked at a ti
 MaxItems = Annotated[int | None, typer.Option(min=1, help="Stop after this many items.")]
 TokenBudget = Annotated[int | None, typer.Option(min=1, help="Stop after this many tokens, evaluated and generated.")]
 SecondBudget = Annotated[float | None, typer.Option(min=0.001, help="Stop after this many seconds.")]
+RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Do again what failed.")]
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """The options of the command line for work on many items: the endpoints, how many items at a time, and when it stops."""
+
+    endpoint: Endpoints = None
+    in_flight: InFlight = None
+    retry_errors: RetryErrors = False
+    limit: MaxItems = None
+    token_budget: TokenBudget = None
+    second_budget: SecondBudget = None
+
+    @property
+    def bounds(self) -> "Bounds":
+        """Return when the work stops."""
+        from haluagent.batch.pool import Bounds
+
+        return Bounds(items=self.limit, tokens=self.token_budget, seconds=self.second_budget)
+
+
+def works(*, without: Collection[str] = ()) -> Decorator:
+    """Return a decorator that gives a command the options of `WorkOptions`, but those `without`, as its argument `work`."""
+    return gives(WorkOptions, "work", [one.name for one in fields(WorkOptions) if one.name not in without], {})
 
 
 def make_agents(

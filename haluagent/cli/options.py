@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from haluagent.agent import HaluAgent
     from haluagent.protocols import Model
 
+Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
 LanguageChoice = Literal["auto", "en", "zh"]
 Strategy = Literal["branches", "linear"]
 Autonomy = Literal["guided", "free"]
@@ -148,25 +150,29 @@ ALL = tuple(one.name for one in fields(AgentOptions))
 MODEL = ("model", "base_url", "api_key", "adapter", "no_adapter")
 
 
-def takes(
-    *names: str, without: Collection[str] = (), **values: Any
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes(*names: str, without: Collection[str] = (), **values: Any) -> Decorator:
     """Return a decorator that gives a command the options of these names, by default all but those `without`, after its own. The command
     gets them as one `AgentOptions`, its argument `wanted`. `values` are other defaults; of options that it does not take, they
     are what they are."""
-    options = [one for one in fields(AgentOptions) if one.name in (names or ALL) and one.name not in without]
+    return gives(AgentOptions, "wanted", [name for name in names or ALL if name not in without], values)
+
+
+def gives(group: type, argument: str, names: Collection[str], values: dict[str, Any]) -> Decorator:
+    """Return a decorator that gives a command options of these names, as `takes` does: fields of the dataclass `group`, of which the
+    command gets one as its `argument`."""
+    options = [one for one in fields(group) if one.name in names]
     taken = [one.name for one in options]
     shared = [
         Parameter(one.name, Parameter.KEYWORD_ONLY, default=values.get(one.name, one.default), annotation=one.type)
         for one in options
     ]
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Command) -> Command:
         def run(**given: Any) -> None:
-            agent = {name: given.pop(name) for name in taken}
-            command(**given, wanted=AgentOptions(**values | agent))
+            chosen = {name: given.pop(name) for name in taken}
+            command(**given, **{argument: group(**values | chosen)})
 
-        own = [one for one in signature(command).parameters.values() if one.name != "wanted"]
+        own = [one for one in signature(command).parameters.values() if one.name != argument]
         update_wrapper(run, command)
         del run.__dict__["__wrapped__"]  # its parameters are others
         run.__dict__["__signature__"] = Signature([*own, *shared], return_annotation=None)

@@ -7,7 +7,7 @@ import typer
 
 from haluagent.checks.runs import RunSource
 from haluagent.cli import options, reliability_agreement, reliability_build, reliability_sample
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge, run_judged
 from haluagent.cli.options import AgentOptions
 
@@ -30,6 +30,7 @@ _Data = Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The row
 
 @app.command("run")
 @options.takes_model
+@works()
 def run(
     data: _Data,
     out: Annotated[Path, typer.Option("--out", metavar="RUN.jsonl", help="The file of measured tasks.")],
@@ -57,13 +58,8 @@ def run(
     ] = None,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Repeat failed tasks.")] = False,
-    limit: MaxItems = None,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Have a model do tasks with simulated tools, and judge every call.
@@ -72,7 +68,6 @@ def run(
     Exit code: 0 all tasks are in OUT, 3 some of them failed or a limit ended the run, 2 invalid options or input, 130
     stopped with Ctrl-C.
     """
-    from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure
     from haluagent.checks.reliability.records import ReliabilitySettings
     from haluagent.checks.reliability.table import table
@@ -86,7 +81,7 @@ def run(
         indecisive=indecisive, grammar=grammar, max_calls=max_calls, temperature=temperature, language=lang,
         judge=judging.name if judging else None,
     )  # fmt: skip
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     done = measure.finished(tasks, out, agents[0].model.name, settings)
     with counting() as show:
 
@@ -95,9 +90,8 @@ def run(
             show(len(done), len(tasks), f"{sum(one.error is not None for one in done.values())} failed")
 
         show(len(done), len(tasks), "")
-        bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
         ended = measure.run(
-            tasks, out, agents, settings, judging=judging, in_flight=at_once, bounds=bounds, again=retry_errors,
+            tasks, out, agents, settings, judging=judging, in_flight=at_once, bounds=work.bounds, again=work.retry_errors,
             progress=progress,
         )  # fmt: skip
     typer.echo(table(done.values()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 
 if TYPE_CHECKING:
@@ -16,18 +16,15 @@ FAILED = 3
 
 
 @options.takes_model
+@works(without=["retry_errors"])
 def build(
     data: Annotated[
         Path, typer.Option("--data", metavar="DIR|FILE", help="Solvable tasks, as rows of RelyToolBench in JSON Lines.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="VARIANTS.jsonl", help="The file of variants.")],
     seed: Annotated[int, typer.Option(help="Seed for choosing tools that do not fit.")] = 0,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    limit: MaxItems = None,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Make two variants of each task that cannot be solved: a missing parameter, and unmatched tools.
@@ -39,7 +36,6 @@ def build(
     import asyncio
     from collections import Counter
 
-    from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import variants
     from haluagent.checks.reliability.toolbench import rows
     from haluagent.cli.counting import counting
@@ -51,7 +47,7 @@ def build(
     total = len(originals) * len(variants.VARIANTS)
     done = dict(variants.made(originals, out))
     errors: list[str] = []
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     with counting() as show:
 
         def progress(made: "MadeVariant") -> None:
@@ -62,9 +58,8 @@ def build(
             show(len(done), total, f"{sum('dropped' in row for row in done.values())} dropped, {len(errors)} failed")
 
         show(len(done), total, "")
-        bounds = Bounds(items=limit, tokens=token_budget, seconds=second_budget)
         ended = asyncio.run(
-            variants.build(originals, out, agents, seed=seed, in_flight=at_once, bounds=bounds, progress=progress)
+            variants.build(originals, out, agents, seed=seed, in_flight=at_once, bounds=work.bounds, progress=progress)
         )
     for kind in variants.VARIANTS:
         of = [row for row in done.values() if row["kind"] == kind]

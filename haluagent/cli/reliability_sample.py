@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
 from haluagent.cli.options import AgentOptions
 
@@ -17,6 +17,7 @@ FAILED = 3
 
 
 @options.takes_model
+@works(without=["retry_errors"])
 def sample(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN.jsonl...", help="Measured runs, with indecisive actions.")],
     data: Annotated[Path, typer.Option("--data", metavar="DIR|FILE", help="The tasks of these runs.")],
@@ -25,12 +26,8 @@ def sample(
     temperature: Annotated[float, typer.Option(min=0.01, help="The temperature of sampling.")] = 1.0,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    limit: MaxItems = None,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Sample several turns of the model at each step of measured runs, and judge them, for preference pairs.
@@ -38,7 +35,6 @@ def sample(
     `haluagent reliability data --samples` makes pairs of them. The same command resumes where it stopped, and repeats
     what failed. Exit code: 0 all runs were sampled, 3 some failed or a limit ended it, 2 invalid options or input.
     """
-    from haluagent.batch.pool import Bounds
     from haluagent.checks.reliability import measure, sampling, toolbench
     from haluagent.cli.counting import counting
 
@@ -49,7 +45,7 @@ def sample(
     settings = sampling.SampleSettings(
         samples=samples, temperature=temperature, judge=judging.name if judging else None
     )
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     done = sampling.finished(rows, out, agents[0].model.name, settings)
     with counting() as show:
 
@@ -60,7 +56,7 @@ def sample(
         show(len(done), len(rows), "")
         ended = sampling.run(
             rows, tasks, out, agents, settings, judging=judging, in_flight=at_once,
-            bounds=Bounds(items=limit, tokens=token_budget, seconds=second_budget), progress=progress,
+            bounds=work.bounds, progress=progress,
         )  # fmt: skip
     failed = sum(one.error is not None for one in done.values())
     pairs = sum(len({turn.rank for turn in step.turns} - {None}) > 1 for one in done.values() for step in one.steps)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
-from haluagent.cli.endpoints import Endpoints, InFlight, MaxItems, SecondBudget, TokenBudget, make_agents
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.judging import JudgeModel, JudgeUrl, make_judge
 from haluagent.cli.options import AgentOptions
 
@@ -17,6 +17,7 @@ FAILED = 3
 
 
 @options.takes_model
+@works(without=["retry_errors"])
 def perturb(
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The published file of the source.")],
     out: Annotated[Path, typer.Option("--out", metavar="PAIRS.jsonl", help="All pairs, also those that are dropped.")],
@@ -29,12 +30,8 @@ def perturb(
     ] = None,
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
-    endpoint: Endpoints = None,
-    in_flight: InFlight = None,
-    limit: MaxItems = None,
-    token_budget: TokenBudget = None,
-    second_budget: SecondBudget = None,
     *,
+    work: WorkOptions,
     wanted: AgentOptions,
 ) -> None:
     """Have a model change right answers subtly so that they are wrong; a judge must pass the one and fail the other.
@@ -44,7 +41,6 @@ def perturb(
     """
     from collections import Counter
 
-    from haluagent.batch.pool import Bounds
     from haluagent.cli.counting import counting
     from haluagent.corpora import gold_answers, semantic
     from haluagent.errors import ConfigError
@@ -56,7 +52,7 @@ def perturb(
         raise ConfigError("--data, --out, --halubench and --items are different files: name each its own")
     golds = gold_answers.read(data, source)
     judging = make_judge(judge_url, judge_model)
-    agents, at_once = make_agents(wanted, endpoint, in_flight)
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     made_by = agents[0].model.name
     done = semantic.made(golds, out, made_by, judging.name if judging else made_by)
     errors: list[str] = []
@@ -72,7 +68,7 @@ def perturb(
         show(len(done), len(golds), "")
         ended = semantic.run(
             golds, out, agents, judging=judging, in_flight=at_once,
-            bounds=Bounds(items=limit, tokens=token_budget, seconds=second_budget), progress=progress,
+            bounds=work.bounds, progress=progress,
         )  # fmt: skip
     kept = [pair for pair in done.values() if pair.dropped is None]
     typer.echo(f"{len(kept)} of {len(done)} pairs are kept")

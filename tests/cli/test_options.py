@@ -1,6 +1,7 @@
 """Options that commands share: each command declares those it takes, and makes an `AgentOptions` of them."""
 
 from collections.abc import Iterator
+from dataclasses import fields
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from haluagent.cli import options
 from haluagent.cli.main import app
 from haluagent.cli.options import AgentOptions, takes
 from haluagent.errors import ConfigError
@@ -99,7 +99,7 @@ def test_every_field_of_the_options_can_be_said() -> None:
 
 def test_a_shared_option_is_spelled_alike_in_every_command() -> None:
     """The same flags, type and help for the same name, in the same order."""
-    shared = [*GIVEN, "no_adapter", "lang", "endpoint", "in_flight", "token_budget", "second_budget"]
+    shared = [*GIVEN, "no_adapter", "lang", "endpoint", "in_flight", "retry_errors", "token_budget", "second_budget"]
     spelled = {
         name: {one.name: annotation_of(command, one.name) for one in command.params if one.name in shared}
         for name, command in AGENTS.items()
@@ -126,14 +126,14 @@ class Enough(Exception):
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What a command makes its `AgentOptions` of; the command ends there."""
+    """What a command makes its `AgentOptions` of, where that is not the default; the command ends there."""
     found: list[dict[str, Any]] = []
 
-    def record(**given: Any) -> None:
-        found.append(given)
+    def record(self: AgentOptions) -> None:
+        found.append({one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default})
         raise Enough
 
-    monkeypatch.setattr(options, "AgentOptions", record)
+    monkeypatch.setattr(AgentOptions, "__post_init__", record)
     return found
 
 
@@ -156,7 +156,6 @@ def test_a_command_passes_on_what_it_takes(asked: list[dict[str, Any]], name: st
     assert isinstance(call(name, taken), Enough)
     (made,) = asked
     assert {one: made.pop(one) for one in taken} == taken
-    assert made.pop("no_adapter") is False
     assert made.items() <= {"search": "none", "sandbox": "none"}.items()
 
 
