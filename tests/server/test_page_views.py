@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from made_files import docx, pdf
+from openpyxl import Workbook
 from run_examples import EXAMPLES
 from scripted import ScriptedModel, believes
 from serving import make_agent, serving
@@ -173,6 +174,22 @@ def test_a_batch_goes_on_after_a_reload(open_page: Open, tmp_path: Path) -> None
     page.reload()
     page.get_by_role("button", name="Open CSV, Excel or JSON Lines…").wait_for()
     assert page.locator("#view-batch table").count() == 0
+
+
+def test_a_workbook_is_a_batch(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(view="batch")
+    book = Workbook()
+    sheet: Any = book.active
+    for row in (["id", "answer"], [7, "12 * 7 = 84."], [8, "12 * 7 = 85."]):
+        sheet.append(row)
+    book.save(tmp_path / "answers.xlsx")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open CSV, Excel or JSON Lines…").click()
+    chooser.value.set_files(tmp_path / "answers.xlsx")
+    page.get_by_text("answers.xlsx: 2 rows").wait_for()
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.get_by_role("heading", name="2 of 2 rows checked").wait_for()
+    assert page.locator("#view-batch tbody tr td:nth-child(2)").all_inner_texts() == ["✓ none found", "✗ hallucination"]
 
 
 def test_two_tabs_share_a_batch_and_a_model_that_is_away_costs_no_row(open_page: Open, tmp_path: Path) -> None:
