@@ -105,8 +105,8 @@ class EmbeddedModel:
         client = await self._started()
         if self._prefixes is None or system in self._warm or self._warm_failures >= WARM_FAILURES:
             return Usage()
-        # One of the last slots, because several samples of one prompt are put into the first free ones.
-        slot = SLOTS - 1 - len(self._warm) % 2
+        # One in the middle: several samples of one prompt are put into the first free slots, and other prompts into the last.
+        slot = SLOTS // 2 + len(self._warm) % 2
         usage = Usage()
         if not await self._prefixes.restore(slot, system):
             try:
