@@ -290,7 +290,7 @@ class _Branch:
 
     async def read(self) -> tuple[turn_format.ModelTurn, Step]:
         """Read the sentence beside the reference, once."""
-        thought = render("reason", self.language, kind="read_first", detail="")
+        thought = render("reason", self.language, kind="read", detail="")
         call = ToolCall(name=READER, arguments={"sentence": self.sentence.name, "context": "reference"})
         turn = turn_format.ModelTurn(thought=thought, call=call)
         if self.reading is None:

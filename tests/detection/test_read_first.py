@@ -61,7 +61,7 @@ def test_what_is_clear_takes_no_turn(
 ) -> None:
     detection, turns, _ = detect(belief)
     assert (labels(detection), turns) == ([label, label], 0)
-    assert {step.thought for step in detection.steps if step.sentence} == {"read beside the reference first"}
+    assert {step.thought for step in detection.steps if step.sentence} == {"read beside the reference"}
 
 
 def test_what_is_not_clear_is_read_once_and_the_model_takes_its_turn(
