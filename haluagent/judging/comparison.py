@@ -71,7 +71,8 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     wording, windows = wording_of(context), [reference[slice(*span)] + sums for span in spans]
     judged = [await ask(context, sentence, window, wording) for window in windows]
     best, place, window = max(zip(judged, spans, windows, strict=True))
-    reading = await weigh(context, sentence, window, best, reference + sums, wording, worked_out=True)
+    # Beside the results of an agent's tools no calculator runs, so that some calculation with them has to do.
+    reading = await weigh(context, sentence, window, best, reference + sums, wording, worked_out=wording != "results")
     limits = calibration_of(context.model).thresholds
     label: Label | None = None
     not_mentioned = False

@@ -106,6 +106,24 @@ def test_what_follows_by_arithmetic_is_written_down(claim: str, note: str) -> No
     assert note in [line for line, _ in notes] and not invented
 
 
+@pytest.mark.parametrize(
+    ("results", "user", "claim", "note"),
+    [
+        (({"balance": 2500}, {"rate": 0.88}), "", "It is worth 2,200 francs.", "balance 2500 × rate 0.88 = 2,200"),
+        (
+            ({"annual_rate_percent": 1.45},), "两万块存一年，利息多少？", "利息是290元。",
+            "两万 × annual_rate_percent 1.45 = 290",
+        ),
+        (({"price": "80"}, {"discount_rate": "15%"}), "", "That is 12 euros off.", "price 80 × discount_rate 15% = 12"),
+        (({"annual_rate_percent": 1.45},), "两万块存一年，利息多少？", "利息是29000元。", None),
+        (({"balance": 2500}, {"version": 0.88}), "", "It is worth 2,200 francs.", None),
+    ],
+)  # fmt: skip
+def test_a_rate_is_applied_to_an_amount(results: tuple[Any, ...], user: str, claim: str, note: str | None) -> None:
+    notes, _ = Derived(evidence_of(a_run("x", *results)), user).notes(claim)
+    assert [line for line, _ in notes] == ([note] if note else [])
+
+
 def test_a_day_that_is_nowhere_is_invented_and_a_term_leads_to_one_that_is_not() -> None:
     derived = Derived(evidence_of(a_run("x", {"issued": "2026-03-10", "days": 30})), "")
     assert derived.notes("It is due on 9 April 2026.") == ([("2026-03-10 + 30 d = 9 April 2026", ())], [])
@@ -179,6 +197,12 @@ def test_claims_are_scored_against_the_results_and_courtesies_left_out(scripted:
 def test_what_stands_nowhere_is_never_grounded_whatever_the_model_says(scripted: Any, answer: str) -> None:
     claims = scored(scripted(choose=says(lambda evidence, claim: True)), a_run(answer, ORDER))
     assert min(claim.score for claim in claims) < 0.4
+
+
+def test_a_figure_that_a_calculation_gives_is_left_to_the_model(scripted: Any) -> None:
+    run = a_run("The account now has 2650 euros.", {"balance": 900}, amount=1750)
+    scores = [scored(scripted(choose=says(lambda evidence, claim: sure)), run)[0].score for sure in (True, False)]
+    assert scores[0] > 0.85 and scores[1] < 0.4
 
 
 def test_the_words_of_the_user_are_no_evidence_but_can_be_repeated(scripted: Any) -> None:

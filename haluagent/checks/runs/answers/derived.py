@@ -28,6 +28,8 @@ PAIRS = 8
 _ABOVE = re.compile(r"(?:over|more than|at least|above|exceed\w*|超过|多于|高于|不少于|至少|大于)\s*[$¥€£]?\s*$", re.I)
 _BELOW = re.compile(r"(?:under|less than|at most|below|up to|不到|少于|低于|不超过|至多|小于)\s*[$¥€£]?\s*$", re.I)
 _DAYS = re.compile(r"\s*[- ]?(?:天|日|晚|夜|days?\b|nights?\b)", re.I)
+_RATE = re.compile(r"rate|percent|pct|ratio|率|比例|百分", re.I)
+_PERCENT = re.compile(r"percent|pct|百分", re.I)
 _Value = tuple[Fraction, Field]
 Note = tuple[str, tuple[Field, ...]]  # a line, and the values it is calculated from
 
@@ -139,6 +141,7 @@ class Derived:
         yield from self._converted(number, claim)
         yield from self._of_columns(number)
         yield from self._of_rows(number)
+        yield from self._of_rates(number)
         yield from self._of_days(number, claim)
         for equation in find_equations(claim):
             operands = foreign_numbers(equation.computed, [self.text, self.user], USUAL_CONSTANTS)
@@ -214,6 +217,16 @@ class Derived:
             for factor in self.factors:
                 if matches(value * factor, number):
                     yield f"{item.key} {item.text} × {show(factor)} = {number.text}", (item,)
+
+    def _of_rates(self, number: Number) -> Iterator[Note]:
+        """Yield a rate of the results applied to an amount of theirs or of the user's: an exchange rate, interest, a discount."""
+        said = [(one.value, one.text, ()) for one in find_numbers(self.user)]
+        amounts = [*((value, f"{item.key} {item.text}", (item,)) for value, item in self.values[:MOST]), *said]
+        for rate, item in (one for one in self.values[:MOST] if _RATE.search(one[1].key)):
+            share = rate / 100 if _PERCENT.search(item.key) and "%" not in item.text else rate
+            for amount, shown, items in amounts:
+                if item not in items and matches(amount * share, number):
+                    yield f"{shown} × {item.key} {item.text} = {number.text}", (*items, item)
 
     def _of_days(self, number: Number, claim: str) -> Iterator[Note]:
         if not _DAYS.match(claim, number.span[1]):
