@@ -33,11 +33,30 @@ def main(url: str, folder: Path) -> None:
             box = page.locator(f"#view-{view} .outcome").bounding_box()
             clip = {"x": 0, "y": box["y"] - 24, "width": 1000, "height": min(box["height"] + 48, 760)}
             page.screenshot(path=folder / f"page-{view}.png", full_page=True, clip=clip)
+        conversation(page, url)
+        page.locator("#view-chat .conversation").screenshot(path=folder / "page-chat.png")
         browser.close()
+
+
+def conversation(page: Any, url: str) -> None:
+    page.goto(f"{url}/#chat")
+    page.locator("#chat-question").fill("How many pens are left?")
+    page.locator("#chat-answer").fill("There are 12 * 7 = 84 pens. After giving away 4 there are 84 - 4 = 79 left.")
+    page.locator("#chat-answer").press("Control+Enter")
+    page.locator(".turn:nth-child(1) .outcome-title.contradicted").wait_for()
+    add(page, "chat")
+    page.locator("#chat-question").fill("When was the tower built?")
+    page.locator("#chat-answer").fill(ANSWER)
+    page.locator("#chat-answer").press("Control+Enter")
+    page.locator(".turn:nth-child(2) .outcome-title.contradicted").wait_for()
 
 
 def documents(page: Any, view: str) -> None:
     page.locator(f"#{view}-answer").fill(ANSWER)
+    add(page, view)
+
+
+def add(page: Any, view: str) -> None:
     for text in REFERENCES:
         page.locator(f"#{view}-text").fill(text)
         page.locator(f"#view-{view}").get_by_role("button", name="Add this text").click()
