@@ -192,6 +192,12 @@ AnyRun = Annotated[
 ]
 
 
+def parsed(text: str) -> Any:
+    """Return what a text of JSON holds. Raises ValueError for what is not JSON, or is JSON that programs read differently (a name
+    twice, NaN), and RecursionError."""
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+
+
 def read(body: bytes, text: int) -> dict[str, Any]:
     """Return the object of a body, whose texts have at most `text` characters together.
 
@@ -199,7 +205,7 @@ def read(body: bytes, text: int) -> dict[str, Any]:
     the texts are too long.
     """
     try:
-        data = json.loads(body.decode(), object_pairs_hook=_unique, parse_constant=_no_number)
+        data = parsed(body.decode())
     except UnicodeDecodeError:
         raise ConfigError("the body is not UTF-8 text") from None
     except RecursionError:

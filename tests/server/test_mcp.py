@@ -242,6 +242,13 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "no reference": ("claims", {"response": "The sky is blue."}, "there is no reference and no search"),
     "a run that is none": ("verify_call", {"run": {"turns": [{"role": "robot"}]}, "call": refund("1")}, "turns[0].role"),
     "a call that is none": ("verify_call", {"run": run_of("Hello."), "call": {"arguments": {}}}, "`call` should be an object"),
+    "half a character in a text of JSON": (
+        "verify_call", {"run": run_of("Hello."), "call": r'{"tool": "x", "arguments": {"a": "\ud800"}}'}, "half a character"
+    ),
+    "NaN in a text of JSON": (
+        "verify_call", {"run": run_of("Hello."), "call": '{"tool": "x", "arguments": {"a": NaN}}'}, "`call` should be an object"
+    ),
+    "a deep text of JSON": ("verify_call", {"run": "[" * 200 + "]" * 200, "call": refund("1")}, "nested too deep"),
     "a run that is a text": ("verify_call", {"run": "Hello.", "call": refund("1")}, "`run` should be an object"),
     "another language": ("detect", {"response": "그것은 사실이 아닙니다. 바다는 깊습니다."}, "Korean"),
     "too long": ("detect", {"response": "A text.", "question": "x" * 2000}, "characters, and 1000 are allowed"),

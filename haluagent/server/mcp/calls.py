@@ -24,7 +24,7 @@ from haluagent import __version__
 from haluagent.events import Event, Found, Verdict
 from haluagent.report.lines import clean
 from haluagent.server.bodies import examine
-from haluagent.server.mcp.tools import INSTRUCTIONS, TOOLS, McpTool
+from haluagent.server.mcp.tools import INSTRUCTIONS, TOOLS, McpTool, unquoted
 from haluagent.server.problems import problem_of
 from haluagent.server.scheduler import Run, Scheduler
 from haluagent.server.watch import Ending, Result
@@ -96,6 +96,7 @@ async def _call(scheduler: Scheduler, name: str, arguments: dict[str, Any], prog
     tool, began = TOOLS[name], time.monotonic()
     ending: Ending = "gone"
     try:
+        arguments = {name: unquoted(one) if name in tool.objects else one for name, one in arguments.items()}
         examine(arguments, scheduler.settings.text)
         body = tool.input.model_validate(arguments)
         if tool.queued:

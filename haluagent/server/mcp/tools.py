@@ -1,13 +1,12 @@
 """The tools that a client may call: what it is told of each, what a call takes, and what it gives."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import Field, PlainValidator
 
 from haluagent.agent import HaluAgent
 from haluagent.checks.claims.check import acheck_claims
@@ -22,7 +21,7 @@ from haluagent.events import Answered, Event
 from haluagent.protocols import SearchResult
 from haluagent.report.lines import Line
 from haluagent.sandbox.worker.work import as_work
-from haluagent.server.bodies import LANGUAGE, QUESTION, Choice, DetectBody, StrictBody, Text, Texts, bounded
+from haluagent.server.bodies import LANGUAGE, QUESTION, Choice, DetectBody, StrictBody, Text, Texts, bounded, parsed
 from haluagent.server.mcp import texts
 from haluagent.text import language as languages
 from haluagent.types import Detection, Language, Record
@@ -72,20 +71,19 @@ class ProposedCall(Record):
     arguments: dict[str, Any] | str
 
 
-def _unquoted(data: Any) -> Any:
-    """Return what a string of JSON holds: models and clients often send an object inside an object as text."""
+def unquoted(data: Any) -> Any:
+    """Return what a string of JSON holds: models and clients often send an object inside an object as text. Anything else is returned
+    as it is."""
     try:
-        return json.loads(data) if isinstance(data, str) else data
+        return parsed(data) if isinstance(data, str) else data
     except (ValueError, RecursionError):
         return data
 
 
 def _object(data: Any) -> dict[str, Any]:
-    """Return an object, which may have come as text. Raises ValueError where it is something else."""
-    found = _unquoted(data)
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         raise ValueError("it is not an object")
-    return found
+    return data
 
 
 class CallInput(StrictBody):
@@ -94,11 +92,8 @@ class CallInput(StrictBody):
     run: Annotated[dict[str, Any], PlainValidator(_object, json_schema_input_type=UnfinishedRun)] = Field(
         description="an object: the run before the call, with the system prompt, the tools that are offered (with the JSON Schema of "
         "their parameters) and the turns, each of the user or of the assistant, whose calls have their results",
-        json_schema_extra={"type": "object"},  # some clients do not follow a $ref
     )
-    call: Annotated[ProposedCall, BeforeValidator(_unquoted)] = Field(
-        description="an object: the tool that is to be called, and its arguments", json_schema_extra={"type": "object"}
-    )
+    call: ProposedCall = Field(description="an object: the tool that is to be called, and its arguments")
 
 
 class SearchInput(StrictBody):
@@ -161,7 +156,8 @@ async def search_documents(agent: HaluAgent, body: SearchInput, report: Report) 
 
 @dataclass(frozen=True)
 class McpTool:
-    """A tool of the server. `queued` is whether a call waits for its turn and for the model; `text` gives what a model reads."""
+    """A tool of the server. `queued` is whether a call waits for its turn and for the model; `text` gives what a model reads;
+    `objects` are arguments that may come as the text of a JSON object."""
 
     description: str
     input: type[StrictBody]
@@ -169,6 +165,7 @@ class McpTool:
     run: Callable[[HaluAgent, Any, Report], Awaitable[Any]]
     text: Callable[[Any], Iterator[Line]]
     queued: bool = True
+    objects: tuple[str, ...] = ()
 
 
 TOOLS: dict[str, McpTool] = {
@@ -190,7 +187,7 @@ TOOLS: dict[str, McpTool] = {
     "verify_call": McpTool(
         "Check a tool call before it is made: does it fit the tool's schema, and does every id, address, date and number in it come "
         "from the run? A call that is `invalid` or `fabricated` should not be made; `unverified` is not a yes.",
-        CallInput, ToolCallValidation, verify_call, texts.of_call, queued=False,
+        CallInput, ToolCallValidation, verify_call, texts.of_call, queued=False, objects=("run", "call"),
     ),
     "search_documents": McpTool(
         "Find passages in the user's documents.",
