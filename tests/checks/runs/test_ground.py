@@ -117,6 +117,8 @@ def test_what_follows_by_arithmetic_is_written_down(claim: str, note: str) -> No
         (({"price": "80"}, {"discount_rate": "15%"}), "", "That is 12 euros off.", "price 80 × discount_rate 15% = 12"),
         (({"annual_rate_percent": 1.45},), "两万块存一年，利息多少？", "利息是29000元。", None),
         (({"balance": 2500}, {"version": 0.88}), "", "It is worth 2,200 francs.", None),
+        (({"price": 80}, {"iterations": 45}, {"duration_s": 45}), "", "You pay 3,600 euros.", None),
+        (({"price": 80}, {"exchangeRate": 1.1}), "", "That is 88 dollars.", "price 80 × exchangeRate 1.1 = 88"),
     ],
 )  # fmt: skip
 def test_a_rate_is_applied_to_an_amount(results: tuple[Any, ...], user: str, claim: str, note: str | None) -> None:
@@ -201,7 +203,7 @@ def test_what_stands_nowhere_is_never_grounded_whatever_the_model_says(scripted:
 
 def test_a_figure_that_a_calculation_gives_is_left_to_the_model(scripted: Any) -> None:
     run = a_run("The account now has 2650 euros.", {"balance": 900}, amount=1750)
-    scores = [scored(scripted(choose=says(lambda evidence, claim: sure)), run)[0].score for sure in (True, False)]
+    scores = [scored(scripted(choose=says(sure)), run)[0].score for sure in (lambda *_: True, lambda *_: False)]
     assert scores[0] > 0.85 and scores[1] < 0.4
 
 

@@ -28,7 +28,10 @@ PAIRS = 8
 _ABOVE = re.compile(r"(?:over|more than|at least|above|exceed\w*|超过|多于|高于|不少于|至少|大于)\s*[$¥€£]?\s*$", re.I)
 _BELOW = re.compile(r"(?:under|less than|at most|below|up to|不到|少于|低于|不超过|至多|小于)\s*[$¥€£]?\s*$", re.I)
 _DAYS = re.compile(r"\s*[- ]?(?:天|日|晚|夜|days?\b|nights?\b)", re.I)
-_RATE = re.compile(r"rate|percent|pct|ratio|率|比例|百分", re.I)
+# A key that names a rate: annual_rate_percent, exchangeRate; not duration, iterations or generated.
+_RATE = re.compile(
+    r"(?<![A-Za-z])(?i:rate|ratio|pct|percent(?:age)?)s?(?![a-z])|(?<=[a-z])(?:Rate|Ratio|Pct|Percent(?:age)?)s?(?![a-z])|率|比例|百分"
+)
 _PERCENT = re.compile(r"percent|pct|百分", re.I)
 _Value = tuple[Fraction, Field]
 Note = tuple[str, tuple[Field, ...]]  # a line, and the values it is calculated from
@@ -220,7 +223,7 @@ class Derived:
 
     def _of_rates(self, number: Number) -> Iterator[Note]:
         """Yield a rate of the results applied to an amount of theirs or of the user's: an exchange rate, interest, a discount."""
-        said = [(one.value, one.text, ()) for one in find_numbers(self.user)]
+        said = [(one.value, one.text, ()) for one in find_numbers(self.user)[:MOST]]
         amounts = [*((value, f"{item.key} {item.text}", (item,)) for value, item in self.values[:MOST]), *said]
         for rate, item in (one for one in self.values[:MOST] if _RATE.search(one[1].key)):
             share = rate / 100 if _PERCENT.search(item.key) and "%" not in item.text else rate
