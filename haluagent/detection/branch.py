@@ -172,6 +172,7 @@ class _Branch:
         later = await asyncio.to_thread(offer_later, self.state, self.sentence, self.model)
         readers = {item.name: item for item in later if not item.external}
         self.withdrawn -= readers.keys()
+        self.reading = None  # what was read without the facts
         self.seen = [call for call in self.seen if call.name not in readers]
         self.offered = [*readers.values(), *(item for item in self.offered if item.name not in readers)]
 
@@ -284,7 +285,8 @@ class _Branch:
         """Read the sentence beside the reference before the model takes a turn, since there is no other tool to choose. The turn is
         for what is left open: whether a sentence that is not clearly decided claims anything."""
         turn, step = await self.read()
-        if states_something(self.sentence.text):
+        claims = states_something(self.sentence.text) or not any(item.system for item in self.offered)
+        if claims:
             return await self.conclude(turn, step)
         return self.clearly(step)
 

@@ -18,8 +18,8 @@ COMPLETION_TOKENS = 96
 _PRONOUNS = r"(?:he|she|it|they|him|them|his|her|its|their|this|that|these|those)\b"
 _PRONOUN = {"en": re.compile(_PRONOUNS, re.IGNORECASE), "zh": re.compile(r"[他她它]们?|[这那此该其]")}
 _OPENING = {
-    "en": re.compile(rf"(?:[\W_]*\w+){{0,2}}?[\W_]*\b{_PRONOUNS}", re.IGNORECASE),  # its first three words
-    "zh": re.compile(r"[\W_]*(?:[这那此该其]|.{0,4}?[他她它])"),
+    "en": re.compile(rf"(?:\W*\w++){{0,2}}?\W*+{_PRONOUNS}", re.IGNORECASE),  # its first three words
+    "zh": re.compile(r"[\W_]*(?:[这那此该其]|.{0,8}?[他她它])"),
 }
 _VERB_FREE_WORDS = 4  # an English answer this short is a fragment: "Paris", "in 1998", "the second one"
 _FRAGMENT_CHARACTERS = 8

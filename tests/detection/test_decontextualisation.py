@@ -23,6 +23,8 @@ from haluagent.text.segment import split
         ("def f(x): return it", "en", False),
         ("它发源于波兰。", "zh", True),
         ("后来，他搬到了波兰的首都。", "zh", True),
+        ("在1998年他搬到了华沙。", "zh", True),
+        ("二战期间，他住在波兰的首都。", "zh", True),
         ("该河全长一千多公里。", "zh", True),
         ("华沙", "zh", True),
         ("你应该先去华沙，再去看那里的维斯瓦河。", "zh", False),
