@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def compiled(tmp_path: Path) -> Path:
     """Stands in for what the compiler makes in ten minutes: the wheel's own engine."""
     shutil.copytree(Path(xllamacpp.__file__).parent, tmp_path / "made" / "xllamacpp")
     return tmp_path / "made"
+
+
+@pytest.mark.parametrize(
+    ("texts", "share", "used"),
+    [("abcdef", 0.5, True), ("abcdeX", 0.56, True), ("abcdXX", 0.5, False), ("abcdef", 0.62, False)],
+)
+def test_a_build_may_differ_by_rounding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: str, share: float, used: bool
+) -> None:
+    def answers(model: str, engine: Path | None = None) -> own_build.GreedyAnswers:
+        own = (texts, share) if engine else ("abcdef", 0.5)
+        return own_build.GreedyAnswers(texts=tuple(own[0]), shares=(own[1], 1 - own[1]), speed=1)
+
+    monkeypatch.setattr(own_build, "_answers", answers)
+    (tmp_path / "made").mkdir()
+    with nullcontext() if used else pytest.raises(ConfigError, match="answers otherwise"):
+        own_build.install(version("xllamacpp"), (), tmp_path / "made", "any")
+    assert (own_build.installed() is not None) is used
 
 
 @pytest.mark.engine
