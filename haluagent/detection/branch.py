@@ -84,7 +84,8 @@ class _Branch:
         self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
-        if self.state.autonomy == "guided" and self.only_read() and (entry := await self.read_first()):
+        guided = self.state.autonomy == "guided" and "reading" not in self.state.ablate
+        if guided and len(self.offered) > 1 and self.only_read() and (entry := await self.read_first()):
             return entry
         while self.steps_left and not self.exhausted():
             self.steps_left -= 1
@@ -276,7 +277,7 @@ class _Branch:
         return await undecided(self.state, self.sentence, self.last_observation or ended, self.model)
 
     def only_read(self) -> bool:
-        """Return whether nothing but reading the sentence beside the reference can decide it."""
+        """Return whether nothing but reading the sentence beside the reference can decide it, if it claims anything."""
         return self.state.task.reference is not None and [one.name for one in self.offered if not one.system] == [
             READER
         ]
@@ -285,8 +286,7 @@ class _Branch:
         """Read the sentence beside the reference before the model takes a turn, since there is no other tool to choose. The turn is
         for what is left open: whether a sentence that is not clearly decided claims anything."""
         turn, step = await self.read()
-        claims = states_something(self.sentence.text) or not any(item.system for item in self.offered)
-        if claims:
+        if states_something(self.sentence.text):
             return await self.conclude(turn, step)
         return self.clearly(step)
 

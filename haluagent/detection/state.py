@@ -14,7 +14,7 @@ from haluagent.tooling.registry import Registry
 from haluagent.types import CheckedPart, Evidence, Label, MemoryEntry, Revision, Sentence, Span, Step, Stop
 
 Autonomy = Literal["guided", "free"]
-Part = Literal["memory", "completion", "choice", "demos"]
+Part = Literal["memory", "completion", "choice", "demos", "reading"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """What may be left out of a detection, to see what it does: what was found before, in prompts and for tools; the completion of
 sentences; and the model's choice among the tools offered, in whose place chance decides."""

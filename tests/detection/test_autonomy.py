@@ -178,7 +178,9 @@ def test_without_memory_nothing_found_before_is_shown(scripted: Any) -> None:
 
 
 def test_a_part_that_cannot_be_left_out_is_refused(scripted: Any) -> None:
-    with pytest.raises(ConfigError, match="tools cannot be left out: the parts are memory, completion, choice, demos"):
+    with pytest.raises(
+        ConfigError, match="tools cannot be left out: the parts are memory, completion, choice, demos, reading"
+    ):
         HaluAgent(scripted([]), ablate=["tools"])
 
 

@@ -40,7 +40,7 @@ def lesson(kind: str, language: str, question: str, response: str, gold: bool | 
 
 def detected(item: Lesson, agent: HaluAgent | None = None) -> Trajectory:
     teacher = gold_teacher(tool.name for tool in default_registry())(item, 0)
-    agent = agent or HaluAgent(teacher, search=None, sandbox=None)
+    agent = agent or HaluAgent(teacher, search=None, sandbox=None, ablate=["reading"])  # as `build` does
     return asyncio.run(run(agent, item, teacher))
 
 

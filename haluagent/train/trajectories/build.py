@@ -58,7 +58,8 @@ async def build(
         first = teacher(lessons[0], 0)
         done = _done(out, first.name, {lesson.id: lesson for lesson in lessons})
         index = await asyncio.to_thread(_index, lessons, Path(folder))
-        agent = HaluAgent(first, search=None, sandbox=sandbox, concurrency=1, strategy=strategy)
+        # Turns are what is taught, so none is left out.
+        agent = HaluAgent(first, search=None, sandbox=sandbox, concurrency=1, strategy=strategy, ablate=["reading"])
         searching = agent.searching(index) if index else agent
         try:
             await asyncio.to_thread(agent.prepare)
