@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import Literal, NamedTuple
 
 from haluagent.text.numbers import Number, matches
@@ -49,8 +49,9 @@ def from_two(one: Fraction, other: Fraction, number: Number) -> Iterator[FromTwo
         yield FromTwo(high, "/", low)
 
 
-def derivation(number: Number, known: Sequence[Number]) -> str | None:
-    """Return a calculation that gives a number from those of a text, as a line (`4.5 - 4.0 = 0.5`); None if there is none.
+def derivation(number: Number, known: Sequence[Number], beside: Sequence[Number] = ()) -> str | None:
+    """Return a calculation that gives a number from those of a text, as a line (`4.5 - 4.0 = 0.5`), or as one of them times one
+    that stands `beside` it (three visits at 60); None if there is none.
 
     Many numbers explain any number, so only the first `MOST` are combined, in pairs or, up to `LONGEST` in a row, as a sum.
     Whether the calculation is what a sentence means is not known.
@@ -65,6 +66,9 @@ def derivation(number: Number, known: Sequence[Number]) -> str | None:
                 return f"{pair[second].text} → {pair[first].text}: {number.text}"
             return f"{pair[first].text} {sign} {pair[second].text} = {number.text}"
         if matches(one.value * other.value, number):
+            return f"{one.text} × {other.text} = {number.text}"
+    for one, other in product(terms, beside):
+        if 1 not in (abs(one.value), abs(other.value)) and matches(one.value * other.value, number):
             return f"{one.text} × {other.text} = {number.text}"
     for start in range(len(terms)):
         for end in range(start + 3, min(start + LONGEST, len(terms)) + 1):

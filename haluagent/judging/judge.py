@@ -9,14 +9,10 @@ import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from haluagent.arithmetic.conversions import converted_from, line_at
-from haluagent.arithmetic.derivations import derivation
-from haluagent.arithmetic.figures import is_figure, plain_numbers
 from haluagent.judging.agreement import agreement, counted
 from haluagent.judging.instructions import speaks_to_reader
-from haluagent.judging.passages import missing_numbers, passage
+from haluagent.judging.passages import passage
 from haluagent.judging.probabilities import (
     UNCALIBRATED,
     Judgement,
@@ -26,10 +22,10 @@ from haluagent.judging.probabilities import (
     log_odds,
     of_outcomes,
 )
+from haluagent.judging.traced import trace_numbers
 from haluagent.models.calibration import Calibration, MatchCurve, Wording, calibration_of, fine_tuned_tools_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Message, Model, ToolContext
-from haluagent.text.numbers import find_numbers
 from haluagent.text.windows import clip
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
@@ -119,7 +115,7 @@ async def weigh(
         agrees = agreement(anew, sentence.text, context.question)
         agrees = await asyncio.to_thread(counted, agrees, anew, sentence.text, context.question, known)
         supported = agreed(supported, agrees, calibration_of(context.model).agreement[context.language])
-    traced = await asyncio.to_thread(trace_numbers, sentence.claim, f"{known} {context.question}")
+    traced = await asyncio.to_thread(trace_numbers, sentence.claim, f"{known} {context.question}", context.language)
     if ((worked_out and traced.by_chance) or in_digits(traced.missing)) and not judged.silent:
         votes = wording == "results" and not judged.calibrated
         supported = min(
@@ -144,33 +140,6 @@ def base_rate(context: ToolContext, wording: Wording) -> float:
     if context.base_rate is not None:
         return context.base_rate
     return calibration_of(context.model).base_rate if wording in THREE_WAY else 0.5
-
-
-class NumbersTraced(NamedTuple):
-    """The numbers of a claim that a text neither has nor gives; the lines that give those that it does not have, each a conversion
-    or some calculation with two numbers or a few; and whether one of these may be chance: a calculation of a figure."""
-
-    missing: tuple[str, ...]
-    lines: tuple[str, ...]
-    by_chance: bool
-
-
-def trace_numbers(claim: str, text: str) -> NumbersTraced:
-    """Return where the numbers of a claim come from that a text does not have."""
-    absent, known = missing_numbers(claim, text), find_numbers(text)
-    converted = converted_from(claim, text) if absent else []
-    figures = {one.span for one in plain_numbers(claim) if is_figure(one)} if absent else set()
-    lines: dict[str, str] = {}
-    by_chance = False
-    for one in find_numbers(claim):
-        if one.text not in absent:
-            continue
-        if line := line_at(converted, one.span[0]):
-            lines[one.text] = line
-        elif line := derivation(one, known):
-            lines[one.text] = line
-            by_chance = by_chance or one.span in figures
-    return NumbersTraced(tuple(one for one in absent if one not in lines), tuple(lines.values()), by_chance)
 
 
 async def answer_anew(context: ToolContext, text: str) -> str:

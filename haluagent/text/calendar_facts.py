@@ -23,6 +23,8 @@ from haluagent.text.dates import (
     calendar_day,
     find_days,
     find_weekdays,
+    possible_dates,
+    possible_days,
     weekday_name,
 )
 from haluagent.text.messages import message
@@ -39,6 +41,8 @@ MOST_DATES = 40  # dates and lengths of a text that are combined
 MOST_SAID = 5  # days, and lengths, of a sentence
 NEAR = 62  # days between what is said and what is computed: farther off it follows from something else
 HALF_A_YEAR = 183  # days
+NAMED_NEAR = 7  # days between a day and one that a text names by a weekday, or as yesterday
+LEAP_YEAR = 2024
 AROUND = 100  # characters around a day in which words of the sentence are looked for
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -61,6 +65,11 @@ _LENGTH = re.compile(
     r"(?P<half>\sand\sa\shalf)?[\s-]{0,2}(?:full|whole|calendar|整|[个個])?\s?"
     r"(?P<unit>天(?!津)|日(?=[内內后後间間游以]|前(?!往))|[周週](?![年歲岁一二三四五六日末])|星期(?![一二三四五六日天])|[礼禮]拜(?![一二三四五六日天])|月(?!\d)|"
     r"年(?![代级級度])|[周週]?[岁歲]|[周週]年|[晚夜]|(?:day|night|week|fortnight|month|year|decade)s?\b)(?P<more>\sand\sa\shalf\b|半(?!天))?",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r"\b(?:yesterday|today|tomorrow|overnight|(?:next|following|previous|same) (?:day|morning|evening|night)|day (?:before|after))\b|"
+    r"[昨今明后後前次翌当當]\s?[日天晚晨]|早些时候",
     re.IGNORECASE,
 )
 _BARE_DIGITS = re.compile(r"[一二两三四五六七八九]{2,}")  # 七八天: about so many
@@ -190,6 +199,30 @@ def _days(text: str) -> list[Day]:
         else:
             found.append(day)
     return found
+
+
+def new_days(said: str, known: str) -> list[Day]:
+    """Return the days of a sentence that a text does not have, in whatever form it has them. Where it speaks of yesterday or of
+    weekdays, a day within a week of one of its own may be meant."""
+    days = _days(said)
+    if not days:
+        return []
+    there = _days(known)
+    possible = {*possible_days(known), *((one.month, one.day) for one in possible_dates(known))}
+    near = NAMED_NEAR if find_weekdays(known) or _RELATIVE.search(known) else 0
+    return [
+        day
+        for day in days
+        if (day.month, day.day) not in possible
+        and not any(day.is_same(one) or _apart(day, one) <= near for one in there)
+    ]
+
+
+def _apart(one: Day, other: Day) -> int:
+    """Return how many days of a leap year lie between two days, of whatever years."""
+    days = [calendar_day(LEAP_YEAR, day.month, day.day) for day in (one, other)]
+    apart = abs((days[0] - days[1]).days) if days[0] and days[1] else 366
+    return min(apart, 366 - apart)
 
 
 def dated(text: str, given: Iterable[Dated] = ()) -> list[Dated]:

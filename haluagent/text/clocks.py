@@ -1,10 +1,12 @@
-"""Times of day in Chinese and English text: 2:30 pm, half past two, 下午2点半."""
+"""Times of day in Chinese and English text (2:30 pm, half past two, 下午2点半), and hours and minutes that something takes."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from haluagent.text.normalize import TRADITIONAL
+from haluagent.text.numbers import find_numbers
 from haluagent.text.numerals import read_han
 from haluagent.text.places import Taken
 from haluagent.types import Span
@@ -31,9 +33,20 @@ _ENGLISH = re.compile(
     r"(?P<half> (?:in the morning|in the afternoon|in the evening|at night))?",
     re.I,
 )
+_TWELVE = re.compile(r"\b(?:noon|midday|midnight)\b|正午|中午|午夜|零[点點]", re.IGNORECASE)
 _ZONE = re.compile(r"((?:\dT\d\d:\d\d(?::\d\d)?|:\d\d:\d\d)(?:\.\d+)?)([+-]\d\d:\d\d)")  # and not 9:00-20:00
 _SIMPLIFIED = str.maketrans(TRADITIONAL)
 _LATE = ("下午", "傍晚", "晚上", "晚")
+# What stands behind a number, and between the two numbers of a duration.
+HOURS = r"[\s-]*(?:an\s)?(?:hours?\b|hrs?\b|h\b|[个個]?半?小[时時])"
+MINUTES = r"[\s-]*(?:minutes?\b|mins?\b|m\b|分)"
+AND = r"[钟鐘]?(?:,?\s*and|,|零|又)?\s*"
+_LASTS_HOURS, _BEHIND_HOURS, _JOINED = (
+    re.compile(one, re.IGNORECASE) for one in (HOURS, rf"{MINUTES}[钟鐘]?(?!\d)", AND)
+)
+_LASTS_MINUTES = re.compile(
+    r"[\s-]*(?:minutes?\b|mins?\b|分[钟鐘])", re.IGNORECASE
+)  # m and 分 may be metres and points
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,25 @@ def find_clocks(text: str) -> list[Clock]:
     return sorted(found, key=lambda clock: clock.span)
 
 
+def new_clocks(said: str, known: str) -> list[Clock]:
+    """Return the times of day of a sentence that a text does not have, in whatever form: 9.30, 0930 hours, 9h30, from 9 to 5."""
+    new = find_clocks(said)
+    there = find_clocks(known) if new else []
+    new = [clock for clock in new if not any(clock.is_same(one) for one in there)]
+    numbers = {number.value for number in find_numbers(known)} if new else set()
+    return [clock for clock in new if not _is_written(clock, known, numbers)]
+
+
+def _is_written(clock: Clock, text: str, numbers: set[Fraction]) -> bool:
+    """Return whether a text has the digits of a time of day, or for a full hour that number; `noon` and `midnight` stand for it."""
+    hour, minute = divmod(clock.minutes, 60)
+    hours = {hour, hour % 12, hour % 12 + 12}
+    if not minute:
+        return bool(hours & numbers) or (hour % 12 == 0 and _TWELVE.search(text) is not None)
+    written = "|".join(map(str, hours))
+    return re.search(rf"(?<![\d.])0?(?:{written})\s?[.h:：]?\s?{minute:02}(?![\d.]\d|\d)", text) is not None
+
+
 def _han_words(text: str) -> Iterator[Clock]:
     """Yield the times that Han numerals name: 晚上十一点半, 三点钟. Without a part of the day 三点 may be three points."""
     for match in _HAN_WORDS.finditer(text):
@@ -100,3 +132,34 @@ def _english_words(text: str) -> Iterator[Clock]:
         hour = hour % 12 + 12 * (half is not None and "morning" not in half)
         minutes = hour * 60 + (0 if not part else 30 if part == "half past" else 15 if part.endswith("past") else -15)
         yield Clock(minutes % 1440, half is None, match.span(), match[0])
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """Hours and minutes that something takes, in minutes."""
+
+    minutes: Fraction
+    span: Span
+    text: str
+
+
+def find_lasting(text: str) -> list[Lasting]:
+    """Return the hours and minutes of `text`, each of `1 hour 25 minutes` as one, in order."""
+    found: list[Lasting] = []
+    numbers, behind = find_numbers(text), 0
+    for place, number in enumerate(numbers):
+        start, end = number.span
+        if start < behind or number.is_percent:
+            continue
+        minutes = None
+        if unit := _LASTS_HOURS.match(text, end):
+            minutes, behind = number.value * 60 + 30 * ("半" in unit[0]), unit.end()
+            for small in numbers[place + 1 : place + 2]:
+                ends = _BEHIND_HOURS.match(text, small.span[1])
+                if ends and _JOINED.fullmatch(text, behind, small.span[0]):
+                    minutes, behind = minutes + small.value, ends.end()
+        elif unit := _LASTS_MINUTES.match(text, end):
+            minutes, behind = number.value, unit.end()
+        if minutes is not None:
+            found.append(Lasting(minutes, (start, behind), text[start:behind]))
+    return found

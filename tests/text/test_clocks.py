@@ -2,7 +2,7 @@
 
 import pytest
 
-from haluagent.text.clocks import find_clocks
+from haluagent.text.clocks import find_clocks, find_lasting, new_clocks
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,41 @@ def test_a_time_of_day(text: str, minutes: int, said: str) -> None:
 )
 def test_what_is_no_time_of_day(text: str) -> None:
     assert find_clocks(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("It takes 1 hour 25 minutes, then 20 minutes.", [85, 20]),
+        ("two hours and ten minutes", [130]),
+        ("2.5 hours, or half an hour less", [150, 30]),
+        ("两小时十五分钟，或2个半小时", [135, 150]),
+        ("需要35分钟，3小时", [35, 180]),
+        ("He scored 3 points on 5 days, 20 % more.", []),
+        ("比分是26比19", []),
+    ],
+)
+def test_hours_and_minutes_that_something_takes(text: str, minutes: list[int]) -> None:
+    found = find_lasting(text)
+    assert [one.minutes for one in found] == minutes
+    assert all(text[slice(*one.span)] == one.text for one in found)
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("It opens at 9:30.", "Open 9.30 to 17.30."),
+        ("It closes at 5 pm.", "Open from 9 to 5."),
+        ("It starts at 18:30.", "Assembly is at 1830 hours."),
+        ("It starts at 12:00.", "It starts at noon."),
+        ("It leaves at 7:15 pm.", "départ 19h15"),
+        ("下午四点开始。", "16:00开始。"),
+    ],
+)
+def test_a_time_that_a_text_has_in_another_form(said: str, known: str) -> None:
+    assert new_clocks(said, known) == []
+
+
+def test_a_time_that_a_text_does_not_have() -> None:
+    assert [one.text for one in new_clocks("From 9:40 to 17:30.", "Open 9.30 to 17.30, call 940555.")] == ["9:40"]
+    assert [one.text for one in new_clocks("At 4 pm and 16:45.", "It takes 16 hours.")] == ["16:45"]

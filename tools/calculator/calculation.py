@@ -13,12 +13,14 @@ from haluagent.arithmetic.derivations import gives
 from haluagent.arithmetic.expressions import evaluate
 from haluagent.arithmetic.known import USUAL_CONSTANTS, calculated_numbers, known_numbers
 from haluagent.errors import ToolError
-from haluagent.text.clocks import find_clocks
+from haluagent.text.clocks import AND, HOURS, MINUTES, find_clocks, find_lasting
 from haluagent.text.messages import message
 from haluagent.text.numbers import Number, find_numbers, show
+from haluagent.text.places import covered
 from haluagent.types import Language
 
 ROUGHLY = Fraction(3, 100)  # how far, relatively, `about 150` or `over 150` may be off
+NEAR = 3  # times: a result that is larger or smaller than that beside the figure is of something else
 IN_WORDS = Fraction(4, 100)  # how far a fraction, such as a third, may be off
 _USUAL = USUAL_CONSTANTS | set(map(Fraction, [*range(1, 13), 28, 29, 31, 10**6, 10**8]))
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
@@ -31,12 +33,8 @@ _OPERATOR = re.compile(r"[\d)]\s*[-+*/]")
 _TIMES_100 = re.compile(r"\*\s*100(?![\d.])|(?<![\d.])100\s*\*")
 _TENTHS = re.compile(r"(?<![\d.])(?:(?P<digits>\d\d?(?:\.\d)?)|(?P<han>[一二两三四五六七八九]{1,2}))\s*[折成]")
 _HAN = {sign: str(digit) for digit, sign in enumerate("一二三四五六七八九", start=1)} | {"两": "2"}
-# What stands behind a number, and between the two numbers of a duration.
-_HOURS = r"[\s-]*(?:hours?\b|hrs?\b|h\b|[个個]?半?小[时時])"
-_MINUTES = r"[\s-]*(?:minutes?\b|mins?\b|m\b|分)"
-_AND = r"[钟鐘]?(?:,?\s*and|,|零|又)?\s*"
-_HOURS_AND, _MINUTES_AND = (re.compile(unit + _AND, re.IGNORECASE) for unit in (_HOURS, _MINUTES))
-_IN_HOURS, _IN_MINUTES = (re.compile(unit, re.IGNORECASE) for unit in (_HOURS, _MINUTES))
+_HOURS_AND, _MINUTES_AND = (re.compile(unit + AND, re.IGNORECASE) for unit in (HOURS, MINUTES))
+_IN_HOURS, _IN_MINUTES = (re.compile(unit, re.IGNORECASE) for unit in (HOURS, MINUTES))
 _IN_SECONDS = re.compile(r"[\s-]*(?:sec|s\b|秒)", re.IGNORECASE)
 _POINTS = re.compile(r"[\s-]*(?:percentage[ -]points?|pp\b|[个個]?百分[点點])", re.IGNORECASE)
 _MINUTE = re.compile(r"\bmin|分[钟鐘]", re.IGNORECASE)
@@ -65,7 +63,7 @@ _FACTORS = [
 
 class WorkedOut(NamedTuple):
     """A line with a calculation, its result and whether that is the figure; the same as a truth value; and the result without its
-    sign, None where the figure may be meant to be that, the sentence states it elsewhere, or the two cannot be compared."""
+    sign, None where the figure may be meant to be that, the sentence states it elsewhere, or the two are not to be compared."""
 
     line: str
     same: bool
@@ -81,7 +79,7 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
     formula = _CLOCK.sub(r"(\1*60+\2)", plain)
     numbers = {abs(number.value) for number in calculated_numbers(formula)}
     given = _given(known)
-    own = known_numbers(said) - {abs(figure.value)}
+    own = known_numbers(covered(said, [figure.span], " "))
     if "**" in formula or not _OPERATOR.search(plain) or not numbers & given or numbers - given - own - _USUAL:
         return None
     try:
@@ -109,17 +107,19 @@ def worked_out(written: str, figure: Number, said: str, known: str, language: La
     ways = ((one, number) for _, one in readings for number in (stated, figure))
     others = [number for number in find_numbers(said) if number.span != figure.span]
     of_another = any(gives(one, number) for _, one in readings for number in others)
-    another = readings and clear and not of_another and not any(may_be(one, number, said) for one, number in ways)
+    far = readings and not any(_near(reading, stated) for _, reading in readings)
+    another = readings and clear and not (far or of_another or any(may_be(one, number, said) for one, number in ways))
     return WorkedOut(line, same=bool(same), result=shown.lstrip("-") if another else None)
 
 
 @lru_cache(maxsize=16)
 def _given(text: str) -> frozenset[Fraction]:
-    """Return the numbers of a text, also in other forms: the hours and minutes of times of day, and the percent that Chinese
-    discounts and shares leave (85 for 八五折 and 8.5折, 70 for 七成)."""
-    clocks = {Fraction(part) for clock in find_clocks(text) for part in divmod(clock.minutes, 60)}
+    """Return the numbers of a text, also in other forms: the hours and minutes of times of day, what something takes in minutes,
+    and the percent that Chinese discounts and shares leave (85 for 八五折 and 8.5折, 70 for 七成)."""
+    times = {Fraction(part) for clock in find_clocks(text) for part in divmod(clock.minutes, 60)}
+    times |= {lasting.minutes for lasting in find_lasting(text)}
     tenths = _tenths(text)
-    return frozenset(known_numbers(text) | clocks | tenths | {percent / 100 for percent in tenths})
+    return frozenset(known_numbers(text) | times | tenths | {percent / 100 for percent in tenths})
 
 
 def _tenths(text: str) -> set[Fraction]:
@@ -191,6 +191,11 @@ def may_be(value: Fraction, number: Number, said: str) -> bool:
     if off <= (ROUGHLY_OFF * abs(number.value) if number.approximate else _last_place(number) / 2):
         return True
     return any(_is(value * factor, number, said) for factor in _FACTORS)
+
+
+def _near(value: Fraction, number: Number) -> bool:
+    """Return whether a value is of the size of a number: else it is of something else."""
+    return abs(number.value) <= NEAR * abs(value) and abs(value) <= NEAR * abs(number.value)
 
 
 def _last_place(number: Number) -> Fraction:

@@ -2,12 +2,13 @@
 
 The model reads the sentence with a gap for the figure, writes the calculation, and says of each number which one it is; the
 calculator computes it. If it does not give the figure, the model writes some more. One that gives it is a fact that the
-comparison with the reference reads, and decides nothing by itself: a calculation may be of something else. Where all agree on
-another number, the sentence is wrong. Agreement of sampled calculations is self-consistency (Wang et al., 2022).
+comparison with the reference reads, and decides nothing by itself: a calculation may be of something else. Where most agree on
+another number near it, the sentence is wrong. Agreement of sampled calculations is self-consistency (Wang et al., 2022).
 """
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from haluagent.arithmetic.conversions import converted_from, find_conversions, line_at
@@ -28,6 +29,7 @@ GAP = "___"
 LONGEST = 160  # tokens of a calculation
 TEMPERATURE = 0.8
 SAMPLES = 4  # calculations of a figure
+AGREEING = 3  # of these, that contradict it
 CONFIDENCE = 0.8  # in these
 # Numbers with names in brackets before them, so that the model says of each which one it takes.
 NAMED = r"""root ::= ("[" name "]" [0-9] | [0-9.:+*/() -])+
@@ -49,7 +51,7 @@ def figures(said: str, reference: str | None, question: str) -> list[Number]:
 async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Number], formula: str = "") -> ToolResult:
     """Return conversions of the reference's quantities and calculations with its numbers that give the figures that are wanted,
     as facts. A calculation is the `formula`, if it is given, for the first figure, or the model writes it. `contradicted` where
-    all of its calculations agree on another number, else without a label."""
+    most of its calculations agree on another number, else without a label."""
     known = f"{context.reference} {context.question}"
     converted = await asyncio.to_thread(converted_from, sentence.text, known)
     facts: list[str] = []
@@ -66,7 +68,8 @@ async def work_out(context: ToolContext, sentence: Sentence, wanted: Sequence[Nu
         first = next((one for one in results if one.same), results[0])
         if first.same:
             facts.append(first.line)
-        elif first.result and len(results) == SAMPLES and len({one.result for one in results}) == 1:
+        elif other := _agreed(results):
+            first = other
             start, end = figure.span
             span = (start + sentence.span[0], end + sentence.span[0])
             others.append(Evidence(source="calculator", text=first.line, span=span))
@@ -97,6 +100,14 @@ def adds_up(said: str, figure: Number, known: str, language: Language) -> str | 
     sign = " + " if figure == total else " - "
     formula = sign.join(one.text for one in sorted(others, key=lambda one: one != total))
     return message("calculator.match", language, formula=formula, value=figure.text, stated=figure.text)
+
+
+def _agreed(results: Sequence[WorkedOut]) -> WorkedOut | None:
+    """Return the first of the calculations whose result most of `SAMPLES` agree on; None if there is none."""
+    result, count = Counter(one.result for one in results).most_common(1)[0]
+    if result is None or count < AGREEING:
+        return None
+    return next(one for one in results if one.result == result)
 
 
 async def _results(
