@@ -1,4 +1,4 @@
-"""Dates: the days between two of them, the weekday of one, and what follows from those of a text, and from its times of day."""
+"""Dates: the days between two of them, the weekday of one, and what the calendar adds to those of a text."""
 
 import asyncio
 import calendar
@@ -12,7 +12,6 @@ from haluagent.errors import FormatError, ToolError
 from haluagent.judging.comparison import given_about
 from haluagent.protocols import ToolContext
 from haluagent.text.calendar_facts import calendar_facts, dated, names_time
-from haluagent.text.clock_facts import clock_facts, names_clock
 from haluagent.text.date_claims import (
     Between,
     DistanceClaim,
@@ -93,8 +92,7 @@ async def date(
     question's own where it asks for nothing else, and days that no calendar has. The parts that say anything else are
     left open. An inclusive count, and a weekday by the Julian calendar, get no label.
     A weekday, a day or a length of time that follows from the dates of the reference or the question is worked out, as facts
-    for `match` to read (`text.calendar_facts`); so is a time of day that follows from those of the reference, and the time between
-    two of them (`text.clock_facts`).
+    for `match` to read (`text.calendar_facts`).
     `start` and `end` must be written in the question, the response or the reference, else FormatError; they choose two
     dates of a question with more. Raises ToolError where nothing can be decided.
     """
@@ -135,13 +133,11 @@ def _look(
 def _facts(context: ToolContext, sentence: Sentence) -> list[str]:
     """Return what the calendar adds to the dates of the question and of the part of the reference that is about the sentence, or,
     without a reference, of what the response says before."""
-    said, language = sentence.claim, context.language
-    if sentence.index == 0 or not (names_time(said) or names_clock(said)):
+    if sentence.index == 0 or not names_time(sentence.claim):
         return []
     if context.reference is None:
-        return calendar_facts(said, context.question, language, _before(context, sentence))
-    given = given_about(context, sentence)
-    return [*calendar_facts(said, given, language), *clock_facts(said, given, language)]
+        return calendar_facts(sentence.claim, context.question, context.language, _before(context, sentence))
+    return calendar_facts(sentence.claim, given_about(context, sentence), context.language)
 
 
 def _before(context: ToolContext, sentence: Sentence) -> str:

@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from haluagent.arithmetic.derivations import SMALL
 from haluagent.detection.limits import Meter
 from haluagent.detection.self_assessment import self_assessment
 from haluagent.detection.state import DetectionState
 from haluagent.errors import FormatError, ToolError
 from haluagent.events import Action, Thought
 from haluagent.prompts import render
-from haluagent.text.numbers import find_numbers
 from haluagent.tooling.coverage import left_open
 from haluagent.tooling.provenance import check_provenance, written_freely
 from haluagent.tooling.tool import Tool
@@ -216,11 +214,8 @@ async def undecided(
 
 
 def states_something(text: str) -> bool:
-    """Return True for a sentence with a number, in words from four on, or, inside, a name: it is not for the model to say that it
-    claims nothing."""
-    if re.search(r"\d|[a-z,] [A-Z][a-z]", text):
-        return True
-    return any(abs(number.value) > SMALL for number in find_numbers(text))
+    """Return True for a sentence with a number or, inside, a name: it is not for the model to say that it claims nothing."""
+    return re.search(r"\d|[a-z,] [A-Z][a-z]", text) is not None
 
 
 def combine(entries: Iterable[MemoryEntry]) -> tuple[bool | None, float]:

@@ -16,6 +16,7 @@ from haluagent.models.calibration import calibration_of
 from haluagent.models.tokenizer import ApproximateTokenizer
 from haluagent.prompts import render
 from haluagent.protocols import ToolContext
+from haluagent.text.clock_facts import clock_facts
 from haluagent.text.messages import message
 from haluagent.text.refusals import unsaid
 from haluagent.types import Label, Sentence, Span, ToolResult
@@ -52,7 +53,8 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     support it, so a reference that was not read whole may contradict a sentence, but is not known to leave it unsaid. A number
     that the reference does not have but may give is not yet worked out, so only a clear judgement contradicts a sentence with one.
     Correct calculations of the sentence with numbers of the reference are read with it, since they follow from it, and so
-    are the facts that other tools found. A quotation needs no judgement. Raises ToolError where there is no reference.
+    are its times of day that do (`text.clock_facts`), and the facts that other tools found. A quotation needs no judgement.
+    Raises ToolError where there is no reference.
     """
     reference = context.reference
     if reference is None:
@@ -62,13 +64,15 @@ async def compare(context: ToolContext, sentence: Sentence) -> Comparison:
     about = f"{context.question} {sentence.claim}"
     count = context.model.count_tokens
 
-    def read() -> tuple[list[Span], bool, str]:
+    def read() -> tuple[list[Span], bool, str, str]:
         found = best_windows(reference, about, WINDOWS, WINDOW_TOKENS, count)
-        return *found, _sums(sentence.claim, reference, context.question)
+        text = "\n".join([context.question, *(reference[slice(*span)] for span in found[0])])
+        times = _lines(clock_facts(sentence.claim, text, context.language))
+        return *found, _sums(sentence.claim, reference, context.question), times
 
-    spans, whole, sums = await asyncio.to_thread(read)
+    spans, whole, sums, times = await asyncio.to_thread(read)
     sums += _lines(context.facts)
-    wording, windows = wording_of(context), [reference[slice(*span)] + sums for span in spans]
+    wording, windows = wording_of(context), [reference[slice(*span)] + sums + times for span in spans]
     judged = [await ask(context, sentence, window, wording) for window in windows]
     best, place, window = max(zip(judged, spans, windows, strict=True))
     # Beside the results of an agent's tools no calculator runs, so that some calculation with them has to do.

@@ -23,11 +23,10 @@ from haluagent.text.dates import (
     calendar_day,
     find_days,
     find_weekdays,
-    possible_dates,
-    possible_days,
     weekday_name,
 )
 from haluagent.text.messages import message
+from haluagent.text.numbers import numbers_named
 from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMBER, HAN_NUMERALS, read_english, read_han
 from haluagent.text.places import covered
 from haluagent.text.words import words
@@ -202,20 +201,15 @@ def _days(text: str) -> list[Day]:
 
 
 def new_days(said: str, known: str) -> list[Day]:
-    """Return the days of a sentence that a text does not have, in whatever form it has them. Where it speaks of yesterday or of
-    weekdays, a day within a week of one of its own may be meant."""
+    """Return the days of a sentence that a text does not have, unless it has their number beside its own days, in digits or in words:
+    dates are written in too many ways to look for more. Where the text speaks of yesterday or of weekdays, a day within a
+    week of one of its own may be meant."""
     days = _days(said)
-    if not days:
-        return []
-    there = _days(known)
-    possible = {*possible_days(known), *((one.month, one.day) for one in possible_dates(known))}
-    near = NAMED_NEAR if find_weekdays(known) or _RELATIVE.search(known) else 0
-    return [
-        day
-        for day in days
-        if (day.month, day.day) not in possible
-        and not any(day.is_same(one) or _apart(day, one) <= near for one in there)
-    ]
+    there = _days(known) if days else []
+    days = [day for day in days if not any(day.is_same(one) for one in there)]
+    numbers = numbers_named(covered(known, [one.span for one in there], " ")) if days else frozenset()
+    near = NAMED_NEAR if days and (find_weekdays(known) or _RELATIVE.search(known)) else 0
+    return [day for day in days if day.day not in numbers and not any(_apart(day, one) <= near for one in there)]
 
 
 def _apart(one: Day, other: Day) -> int:

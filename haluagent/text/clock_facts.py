@@ -15,13 +15,15 @@ from haluagent.types import Language
 
 MOST_SAID = 3  # times, and lengths, of a sentence
 MOST_GIVEN = 24  # times, and lengths, of a text that are combined
+MOST_TIMES = 24  # that something is repeated
 HALF_DAY = 12 * 60
 
 
 def clock_facts(said: str, known: str, language: Language) -> list[str]:
     """Return, for each time of day and each length in hours and minutes of a sentence that a text (`known`) does not have, how it
-    follows from those that the text has, as a line: one length of time, or two, before or behind a time, the time
-    between two, the sum or the difference of two lengths. Nothing for what does not follow."""
+    follows from those that the text has, as a line: one length of time, or two, before or behind a time, some of what is
+    repeated (every 20 minutes) behind it, the time between two, the sum or the difference of two lengths. Nothing for what
+    does not follow."""
     clocks, lengths = new_clocks(said, known), find_lasting(said)
     if not (clocks or lengths):
         return []
@@ -33,14 +35,10 @@ def clock_facts(said: str, known: str, language: Language) -> list[str]:
     return list(dict.fromkeys(line for line in found if line is not None))
 
 
-def names_clock(text: str) -> bool:
-    """Return whether a text names a time of day, or hours or minutes."""
-    return bool(find_clocks(text) or find_lasting(text))
-
-
 def _reached(clock: Clock, times: Sequence[Clock], lasting: Sequence[Lasting]) -> Iterator[str]:
     """Yield how a time lies before or behind others, those that take one length of time first."""
-    for steps in (*(_one(part) for part in lasting), *(_two(*pair) for pair in combinations(lasting, 2))):
+    again = [_again(part) for part in lasting if part.repeats]
+    for steps in (*(_one(part) for part in lasting), *(_two(*pair) for pair in combinations(lasting, 2)), *again):
         for (minutes, written), start in product(steps, times):
             moved = start.minutes + minutes
             if moved.denominator == 1 and Clock(int(moved), start.twice, start.span, start.text).is_same(clock):
@@ -49,6 +47,10 @@ def _reached(clock: Clock, times: Sequence[Clock], lasting: Sequence[Lasting]) -
 
 def _one(part: Lasting) -> list[tuple[Fraction, str]]:
     return [(part.minutes, f" + {part.text}"), (-part.minutes, f" - {part.text}")]
+
+
+def _again(part: Lasting) -> list[tuple[Fraction, str]]:
+    return [(times * part.minutes, f" + {times} × {part.text}") for times in range(2, MOST_TIMES + 1)]
 
 
 def _two(one: Lasting, other: Lasting) -> list[tuple[Fraction, str]]:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from haluagent.text.normalize import TRADITIONAL
-from haluagent.text.numbers import find_numbers
-from haluagent.text.numerals import read_han
-from haluagent.text.places import Taken
+from haluagent.text.numbers import find_numbers, numbers_named
+from haluagent.text.numerals import ENGLISH_NUMBER, HAN_NUMERALS, read_english, read_han
+from haluagent.text.places import Taken, covered
 from haluagent.types import Span
 
 _CLOCK = re.compile(
@@ -33,7 +34,15 @@ _ENGLISH = re.compile(
     r"(?P<half> (?:in the morning|in the afternoon|in the evening|at night))?",
     re.I,
 )
+# Hours and a half, and one hour where it is no rate: two and a half hours, 一个半小时; for an hour, takes an hour and a half.
+_HOURS_IN_WORDS = re.compile(
+    rf"\b(?P<number>\d{{1,3}}|{ENGLISH_NUMBER})\sand\sa\shalf\shours?\b|(?P<han>[{HAN_NUMERALS}\d]{{1,3}})[个個]半(?:小[时時]|[钟鐘][头頭])|"
+    r"\b(?:for|after|takes?|lasts?|took|lasted|about|within|than|of|in|is)\s(?P<hour>an\shour\b(?P<half>\sand\sa\shalf\b)?)",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(r"(?:\bevery|\beach|每隔?|intervals of)\s*$", re.IGNORECASE)
 _TWELVE = re.compile(r"\b(?:noon|midday|midnight)\b|正午|中午|午夜|零[点點]", re.IGNORECASE)
+_QUARTERS = re.compile(r"\b(?:half|quarter)\b|[半刻]", re.IGNORECASE)
 _ZONE = re.compile(r"((?:\dT\d\d:\d\d(?::\d\d)?|:\d\d:\d\d)(?:\.\d+)?)([+-]\d\d:\d\d)")  # and not 9:00-20:00
 _SIMPLIFIED = str.maketrans(TRADITIONAL)
 _LATE = ("下午", "傍晚", "晚上", "晚")
@@ -65,6 +74,11 @@ class Clock:
 
 def find_clocks(text: str) -> list[Clock]:
     """Return the times of day of `text`, in order."""
+    return list(_find_clocks(text))
+
+
+@lru_cache(maxsize=64)  # the reference is read again for each sentence
+def _find_clocks(text: str) -> tuple[Clock, ...]:
     found: list[Clock] = []
     masked = text.translate(_SIMPLIFIED)
     masked = _ZONE.sub(lambda zone: zone[1] + " " * len(zone[2]), masked)
@@ -92,26 +106,31 @@ def find_clocks(text: str) -> list[Clock]:
         twice = not half and 0 < hour <= 12 and not written.startswith("0")
         found.append(Clock(hour * 60 + int(match["minute"] or 0), twice, match.span(), match[0].strip()))
     found = [replace(clock, text=text[slice(*clock.span)].strip()) for clock in found]
-    return sorted(found, key=lambda clock: clock.span)
+    return tuple(sorted(found, key=lambda clock: clock.span))
 
 
 def new_clocks(said: str, known: str) -> list[Clock]:
-    """Return the times of day of a sentence that a text does not have, in whatever form: 9.30, 0930 hours, 9h30, from 9 to 5."""
+    """Return the times of day of a sentence that a text does not have, in whatever form: 9.30, 0930 hours, 9h30, from 9 to 5. A time of
+    which the text names both the hour and the minutes, somewhere, is none of them: it may be written in too many ways."""
     new = find_clocks(said)
     there = find_clocks(known) if new else []
     new = [clock for clock in new if not any(clock.is_same(one) for one in there)]
-    numbers = {number.value for number in find_numbers(known)} if new else set()
-    return [clock for clock in new if not _is_written(clock, known, numbers)]
+    rest = covered(known, [one.span for one in there], " ") if new else ""
+    return [clock for clock in new if not _is_named(clock, rest)]
 
 
-def _is_written(clock: Clock, text: str, numbers: set[Fraction]) -> bool:
-    """Return whether a text has the digits of a time of day, or for a full hour that number; `noon` and `midnight` stand for it."""
+def _is_named(clock: Clock, text: str) -> bool:
+    numbers = {part for number in numbers_named(text) for part in (number, *_written_together(number))}
     hour, minute = divmod(clock.minutes, 60)
     hours = {hour, hour % 12, hour % 12 + 12}
-    if not minute:
-        return bool(hours & numbers) or (hour % 12 == 0 and _TWELVE.search(text) is not None)
-    written = "|".join(map(str, hours))
-    return re.search(rf"(?<![\d.])0?(?:{written})\s?[.h:：]?\s?{minute:02}(?![\d.]\d|\d)", text) is not None
+    if not hours & numbers and not (hour % 12 == 0 and _TWELVE.search(text)):
+        return False
+    return not minute or minute in numbers or (minute % 15 == 0 and _QUARTERS.search(text) is not None)
+
+
+def _written_together(number: int) -> tuple[int, ...]:
+    """Return hour and minutes of 930 or 1830."""
+    return divmod(number, 100) if 100 <= number < 2400 and number % 100 < 60 else ()
 
 
 def _han_words(text: str) -> Iterator[Clock]:
@@ -136,22 +155,37 @@ def _english_words(text: str) -> Iterator[Clock]:
 
 @dataclass(frozen=True)
 class Lasting:
-    """Hours and minutes that something takes, in minutes."""
+    """Hours and minutes that something takes, in minutes; `repeats` where they lie between what happens again and again."""
 
     minutes: Fraction
     span: Span
     text: str
+    repeats: bool = False
 
 
 def find_lasting(text: str) -> list[Lasting]:
     """Return the hours and minutes of `text`, each of `1 hour 25 minutes` as one, in order."""
+    return list(_find_lasting(text))
+
+
+@lru_cache(maxsize=64)
+def _find_lasting(text: str) -> tuple[Lasting, ...]:
     found: list[Lasting] = []
+    times = Taken(len(text))
+    for clock in find_clocks(text):
+        times.add(clock.span)
+    for match in _HOURS_IN_WORDS.finditer(text):
+        span = match.span("hour") if match["hour"] else match.span()
+        times.add(span)
+        hours = Fraction(1) if match["hour"] else _hours(match["number"] or match["han"])
+        half = bool(match["half"]) or not match["hour"]
+        found.append(Lasting(60 * hours + 30 * half, span, text[slice(*span)]))
     numbers, behind = find_numbers(text), 0
     for place, number in enumerate(numbers):
         start, end = number.span
-        if start < behind or number.is_percent:
+        if start < behind or number.is_percent or times.meets(number.span):
             continue
-        minutes = None
+        minutes: Fraction | None = None
         if unit := _LASTS_HOURS.match(text, end):
             minutes, behind = number.value * 60 + 30 * ("半" in unit[0]), unit.end()
             for small in numbers[place + 1 : place + 2]:
@@ -162,4 +196,13 @@ def find_lasting(text: str) -> list[Lasting]:
             minutes, behind = number.value, unit.end()
         if minutes is not None:
             found.append(Lasting(minutes, (start, behind), text[start:behind]))
-    return found
+    found = [replace(one, repeats=_EVERY.search(text[: one.span[0]][-12:]) is not None) for one in found]
+    return tuple(sorted(found, key=lambda one: one.span))
+
+
+def _hours(written: str) -> Fraction:
+    """Read the hours before a half: 1, two, 三."""
+    if written.isdecimal():
+        return Fraction(written)
+    value = read_english(written.lower()) if written.isascii() else read_han(written.replace("兩", "两"))
+    return Fraction(value or 0)

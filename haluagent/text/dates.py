@@ -58,8 +58,8 @@ def _without_year(month: str) -> tuple[re.Pattern[str], ...]:
         re.compile(
             rf"(?<![{HAN_NUMERALS}])(?P<month>十?[一二三四五六七八九]|十)月(?P<day>[一二三四五六七八九十廿卅]{{1,3}})[日号]"
         ),
-        # Not the number of a list's item behind a date: 20 October.\n\n4. Allotments
-        re.compile(rf"(?<!\d\s)(?<!\d(?:st|nd|rd|th)\s)\b{month}(?!\s*\n\s*\n)\s+{day}\b(?!\d*[:.]\d)", re.IGNORECASE),
+        # Not the number of an item of a list: 20 October.\n\n4. Allotments
+        re.compile(rf"\b{month}(?!\s*\n\s*\d+[.)]\s)\s+{day}\b(?!\d*[:.]\d)", re.IGNORECASE),
         re.compile(rf"(?<![\da-z]){day}\s+(?:of\s+)?{month}(?![a-z])", re.IGNORECASE),
     )
 

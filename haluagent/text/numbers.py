@@ -61,6 +61,12 @@ _ENGLISH_FRACTION = re.compile(
     rf"(?<![A-Za-z-])(?:(?P<over>one|two|three|four|five|six|seven|eight|nine)[\s-]|an?\s(?=[a-z]+\sof\b))(?P<under>{'|'.join(_UNDERS)})(?P<plural>s)?\b",
     re.IGNORECASE,
 )
+# Digits that are no part of a decimal: as they are, or as a date or a time with points.
+_DIGIT_RUNS = re.compile(r"(?<![\d.])(?:\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,2}\.[0-5]\d(?!\d)|\d{1,12}(?!\d|\.\d))")
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth "
+    "seventeenth eighteenth nineteenth twentieth"
+).split()
 _PRONOUN = re.compile(r"\s+(?:of|another)\b", re.IGNORECASE)
 _NOT_A_COUNT = re.compile(r"(?:no|any|every|each|some|this|that|the|which)\s+$", re.IGNORECASE)
 
@@ -97,6 +103,17 @@ def _find_numbers(text: str) -> tuple[Number, ...]:
         about = bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
         numbers.append(Number(value, span, text[slice(*span)], decimals, percent, about))
     return tuple(numbers)
+
+
+@lru_cache(maxsize=16)
+def numbers_named(text: str) -> frozenset[int]:
+    """Return the whole numbers that a text names in whatever role: in digits, also as parts of dates and times (3.5.2024, 9.30),
+    in words and as ordinals (3rd, first)."""
+    found = {int(number.value) for number in find_numbers(text) if number.value.denominator == 1}
+    for match in _DIGIT_RUNS.finditer(text):
+        found |= {int(part) for part in re.findall(r"\d+", match[0])}
+    found |= {place for place, word in enumerate(_ORDINALS, start=1) if re.search(rf"\b{word}\b", text, re.IGNORECASE)}
+    return frozenset(found)
 
 
 def matches(value: Fraction, number: Number) -> bool:

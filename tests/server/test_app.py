@@ -17,7 +17,7 @@ from haluagent.checks.faithfulness.check import check
 from haluagent.checks.runs.forms import reading
 from haluagent.checks.runs.gate import check_run
 from haluagent.errors import ConfigError, ModelError
-from haluagent.judging import judge
+from haluagent.judging import traced
 from haluagent.server.settings import ServerSettings
 from haluagent.types import Detection
 
@@ -263,7 +263,7 @@ def test_what_takes_long_is_not_done_on_the_event_loop(url: str, monkeypatch: py
     watched(extract, "claiming")
     watched(ground, "evidence_of")
     watched(probe, "evidence_of")
-    watched(judge, "missing_numbers")
+    watched(traced, "missing_numbers")
     for path, body in (EVERY | {"/v1/claims": CLAIMS | {"reference": "Grass is green and wet."}}).items():
         assert http.post(url + path, json=body).status_code == 200
     assert len(held_up) == 5 and not any(held_up.values()), held_up

@@ -40,6 +40,11 @@ def test_what_is_no_time_of_day(text: str) -> None:
         ("2.5 hours, or half an hour less", [150, 30]),
         ("两小时十五分钟，或2个半小时", [135, 150]),
         ("需要35分钟，3小时", [35, 180]),
+        ("two and a half hours", [150]),
+        ("It takes an hour, and for an hour and a half nothing moves.", [60, 90]),
+        ("60 km an hour", []),
+        ("全程一个半小时，慢车兩個半小時", [90, 150]),
+        ("The record is 1:30 hours.", []),
         ("He scored 3 points on 5 days, 20 % more.", []),
         ("比分是26比19", []),
     ],
@@ -53,6 +58,8 @@ def test_hours_and_minutes_that_something_takes(text: str, minutes: list[int]) -
 @pytest.mark.parametrize(
     ("said", "known"),
     [
+        ("The song is 4:15 long.", "It lasts 4 minutes and 15 seconds."),
+        ("比分是3:10。", "比分是3比10。"),
         ("It opens at 9:30.", "Open 9.30 to 17.30."),
         ("It closes at 5 pm.", "Open from 9 to 5."),
         ("It starts at 18:30.", "Assembly is at 1830 hours."),
@@ -67,4 +74,5 @@ def test_a_time_that_a_text_has_in_another_form(said: str, known: str) -> None:
 
 def test_a_time_that_a_text_does_not_have() -> None:
     assert [one.text for one in new_clocks("From 9:40 to 17:30.", "Open 9.30 to 17.30, call 940555.")] == ["9:40"]
-    assert [one.text for one in new_clocks("At 4 pm and 16:45.", "It takes 16 hours.")] == ["16:45"]
+    assert [one.text for one in new_clocks("At 4 pm and 16:45.", "It takes 16 hours and 2.45 euros.")] == []
+    assert [one.text for one in new_clocks("At 4 pm and 16:45.", "It takes 6 hours.")] == ["4 pm", "16:45"]

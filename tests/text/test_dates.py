@@ -37,3 +37,15 @@ def test_what_was_given_is_read_generously(text: str, dates: set[date]) -> None:
 
 def test_days_without_a_year_may_be_written_with_a_slash() -> None:
     assert {(3, 5), (2, 3)} <= set(possible_days("3/5, Febuary 3"))
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("May 3 at 19:00\nMay 10 at 19:00\nMay 17 at 19:30\nMay 24", [3, 10, 17, 24]),
+        ("Cllr Bhatt is to write by 20 October.\n\n4. Allotments", [20]),
+        ("It was on October\n20.", [20]),
+    ],
+)
+def test_days_at_the_ends_of_lines(text: str, days: list[int]) -> None:
+    assert [one.day for one in find_days(text)] == days

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from haluagent.arithmetic.equations import find_equations
 from haluagent.text.lengths import length_requirement
-from haluagent.text.numbers import find_numbers, matches, show
+from haluagent.text.numbers import find_numbers, matches, numbers_named, show
 
 
 @pytest.mark.parametrize(
@@ -133,3 +133,16 @@ def test_a_kilogram_is_no_thousand() -> None:
 
 def test_an_ordinal_is_no_number_and_neither_is_its_beginning() -> None:
     assert [number.text for number in find_numbers("the 12th lab, the 21st, the 103rd and 7 more")] == ["7"]
+
+
+def test_whole_numbers_in_whatever_role() -> None:
+    assert numbers_named("On 3.5.2024 at 9.30, for 19.80 euros, the third of 十二 rooms, 2,500 seats.") >= {
+        3,
+        5,
+        2024,
+        9,
+        30,
+        12,
+        2500,
+    }
+    assert not numbers_named("It costs 19.80 or 82.4, not 1.5.") & {19, 80, 82, 4, 1, 5}

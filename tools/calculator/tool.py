@@ -86,9 +86,7 @@ def _is_bare_answer(context: ToolContext) -> bool:
 
 
 def _figures(context: ToolContext, sentence: Sentence) -> list[Number]:
-    """Return the figures of the sentence that neither the texts nor the facts of other tools have."""
-    reference = context.reference and "\n".join([context.reference, *context.facts])
-    return figures(sentence.text, reference, context.question)
+    return figures(sentence.text, context.reference, context.question)
 
 
 def _the_figures(context: ToolContext, sentence: Sentence) -> dict[str, Any] | None:
