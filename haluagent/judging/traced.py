@@ -49,7 +49,7 @@ def trace_numbers(claim: str, text: str, language: Language) -> NumbersTraced:
         traced[clock.text] = next((fact for fact in facts if fact.endswith(f" = {clock.text}")), None)
     facts = calendar_facts(claim, text, language) if days else []
     for day in days:
-        traced[day.text] = line = next((fact for fact in facts if day not in new_days(claim, fact)), None)
+        traced[day.text.rstrip(".")] = line = next((fact for fact in facts if day not in new_days(claim, fact)), None)
         by_chance = by_chance or line is not None
     missing = tuple(text for text, line in traced.items() if line is None)
     return NumbersTraced(missing, tuple(dict.fromkeys(line for line in traced.values() if line)), by_chance)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 from haluagent.text.date_claims import is_weekday
@@ -71,6 +71,7 @@ _RELATIVE = re.compile(
     r"[昨今明后後前次翌当當]\s?[日天晚晨]|早些时候",
     re.IGNORECASE,
 )
+_RANGE = re.compile(r"\s?(?:[-–—~～至到]|to|until|till)\s?", re.IGNORECASE)
 _BARE_DIGITS = re.compile(r"[一二两三四五六七八九]{2,}")  # 七八天: about so many
 _YEAR_OF_A_CENTURY = re.compile(r"[7-9]\d")  # 95年出生
 _ERA = re.compile(r"(?:公元前?|前|民国|民國|光绪|光緒|康熙|乾隆|昭和|平成|令和)$")
@@ -202,14 +203,21 @@ def _days(text: str) -> list[Day]:
 
 def new_days(said: str, known: str) -> list[Day]:
     """Return the days of a sentence that a text does not have, unless it has their number beside its own days, in digits or in words:
-    dates are written in too many ways to look for more. Where the text speaks of yesterday or of weekdays, a day within a
-    week of one of its own may be meant."""
+    dates are written in too many ways to look for more. It has those inside a range (3–7 May). Where it speaks of yesterday
+    or of weekdays, a day within a week of one of its own may be meant."""
     days = _days(said)
     there = _days(known) if days else []
     days = [day for day in days if not any(day.is_same(one) for one in there)]
     numbers = numbers_named(covered(known, [one.span for one in there], " ")) if days else frozenset()
     near = NAMED_NEAR if days and (find_weekdays(known) or _RELATIVE.search(known)) else 0
-    return [day for day in days if day.day not in numbers and not any(_apart(day, one) <= near for one in there)]
+    ranges = [pair for pair in pairwise(there) if _RANGE.fullmatch(known[pair[0].span[1] : pair[1].span[0]])]
+    return [
+        day
+        for day in days
+        if day.day not in numbers
+        and not any(_apart(day, one) <= near for one in there)
+        and not any(_apart(first, day) + _apart(day, last) == _apart(first, last) for first, last in ranges)
+    ]
 
 
 def _apart(one: Day, other: Day) -> int:

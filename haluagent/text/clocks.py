@@ -36,7 +36,7 @@ _ENGLISH = re.compile(
 )
 # Hours and a half, and one hour where it is no rate: two and a half hours, 一个半小时; for an hour, takes an hour and a half.
 _HOURS_IN_WORDS = re.compile(
-    rf"\b(?P<number>\d{{1,3}}|{ENGLISH_NUMBER})\sand\sa\shalf\shours?\b|(?P<han>[{HAN_NUMERALS}\d]{{1,3}})[个個]半(?:小[时時]|[钟鐘][头頭])|"
+    rf"\b(?P<number>\d{{1,3}}|{ENGLISH_NUMBER})\sand\sa\shalf\shours?\b|(?<!第)(?P<han>[{HAN_NUMERALS}\d]{{1,3}})[个個]半(?:小[时時]|[钟鐘][头頭])|"
     r"\b(?:for|after|takes?|lasts?|took|lasted|about|within|than|of|in|is)\s(?P<hour>an\shour\b(?P<half>\sand\sa\shalf\b)?)",
     re.IGNORECASE,
 )
@@ -196,7 +196,9 @@ def _find_lasting(text: str) -> tuple[Lasting, ...]:
             minutes, behind = number.value, unit.end()
         if minutes is not None:
             found.append(Lasting(minutes, (start, behind), text[start:behind]))
-    found = [replace(one, repeats=_EVERY.search(text[: one.span[0]][-12:]) is not None) for one in found]
+    found = [
+        replace(one, repeats=_EVERY.search(text, max(0, one.span[0] - 12), one.span[0]) is not None) for one in found
+    ]
     return tuple(sorted(found, key=lambda one: one.span))
 
 

@@ -45,6 +45,7 @@ def test_what_is_no_time_of_day(text: str) -> None:
         ("60 km an hour", []),
         ("全程一个半小时，慢车兩個半小時", [90, 150]),
         ("The record is 1:30 hours.", []),
+        ("第一个半小时", [30]),
         ("He scored 3 points on 5 days, 20 % more.", []),
         ("比分是26比19", []),
     ],
