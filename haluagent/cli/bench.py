@@ -91,6 +91,7 @@ def compare(
     peers: Annotated[
         str, typer.Option(help="Other detectors, separated by commas.")
     ] = "lynx,refchecker,deepeval,selfcheckgpt",
+    weights: bench_judge.Weights = None,
     data: Data = None,
     limit: Limit = None,
     retry_errors: RetryErrors = False,
@@ -101,6 +102,7 @@ def compare(
     wanted: AgentOptions,
 ) -> None:
     """Run the agent and other detectors over the same items at the same endpoint, to compare quality and cost."""
+    from haluagent.bench.methods import small_judges
     from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers import PEERS
     from haluagent.bench.peers import install as make_environment
@@ -114,8 +116,9 @@ def compare(
             if name in PEERS:
                 make_environment(name, say=lambda line: typer.echo(line, err=True))
     agents, _ = make_agents(wanted, None, 1)
-    others = Peers([name for name in names if name not in METHODS], agents[0])
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
+    own |= small_judges.load(weights or ())
+    others = Peers([name for name in names if name not in own], agents[0])
     _run(parts, data, agents, out, own | others.methods, again=retry_errors, during=others.running())
 
 

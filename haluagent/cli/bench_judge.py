@@ -10,6 +10,14 @@ from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=PATH",
+        help="Also run minicheck, hhem or lettucedetect, with the weights in this directory. May be given several times.",
+    ),
+]
+
 
 @options.takes_model
 @works(without=["limit"])
@@ -28,6 +36,7 @@ def judge(
         str | None,
         typer.Option(help="Other methods on a part of the same claims, such as lynx,refchecker; see 'bench compare'."),
     ] = None,
+    weights: Weights = None,
     peer_sample: Annotated[int, typer.Option(min=2, help="Claims of each source that the peers judge.")] = 15,
     *,
     work: WorkOptions,
@@ -37,6 +46,7 @@ def judge(
     source. The same command resumes where it stopped; a larger sample goes on from a smaller one."""
     from haluagent.bench import run
     from haluagent.bench.datasets import claims_beside_texts as claims
+    from haluagent.bench.methods import small_judges
     from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers.compare import Peers
     from haluagent.bench.report.data import JUDGE
@@ -47,7 +57,9 @@ def judge(
     few = {name: claims.sample(own, min(peer_sample, sample)) for name, own in items.items()}
     names = [name.strip() for name in (peers or "").split(",") if name.strip()]
     agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
-    others = Peers([name for name in names if name not in METHODS], agents[0])
+    own = METHODS | small_judges.load(weights or ())
+    others = Peers([name for name in names if name not in own], agents[0])
+    names = [*dict.fromkeys([*names, *(own.keys() - METHODS.keys())])]
     show(
         lambda progress: run.judge(
             [
@@ -56,7 +68,7 @@ def judge(
             ],
             agents,
             out,
-            methods=METHODS | others.methods,
+            methods=own | others.methods,
             during=others.running(),
             in_flight=at_once,
             bounds=work.bounds,

@@ -29,7 +29,10 @@ EXTRAS = {
     "google": (("googleapiclient",), "Google search and Google Translate"),
     "bench": (("numpy",), "benchmarks and calibration"),
     "nli": (("onnxruntime", "tokenizers"), "the checker nli of claims"),
-    "cross-encoder": (("sentence_transformers", "torch"), "the checker nli of claims, with a CrossEncoder"),
+    "cross-encoder": (
+        ("sentence_transformers", "torch"),
+        "the checker nli of claims, with a CrossEncoder; small judges of the benchmark",
+    ),
     "aiohttp": (("httpx_aiohttp",), "requests to a model server at less CPU time"),
     "metrics": (("prometheus_client",), "metrics of batch"),
     "server": (("fastapi", "uvicorn", "prometheus_client"), "haluagent serve"),

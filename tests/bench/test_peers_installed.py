@@ -33,9 +33,20 @@ SAYS = {
         "AI output": '{"claims": ["a", "b", "c", "d"]}',
         "": '{"truths": ["Osk is 34 m high"]}',
     },
+    "ragas": {
+        "judge the faithfulness": json.dumps(
+            {"statements": [{"statement": word, "reason": "-", "verdict": int(word == "a")} for word in "abcd"]}
+        ),
+        "": '{"statements": ["a", "b", "c", "d"]}',
+    },
     "selfcheckgpt": {"Sentence: It is 52": "No", "Sentence: It stands": "Yes, it is.", "": "It is 34 metres high."},
 }
-EXPECTED = {"refchecker": (True, 0.5, 2), "deepeval": (False, 0.25, 3), "selfcheckgpt": (False, 0.5, 3 + 2 * 3)}
+EXPECTED = {
+    "refchecker": (True, 0.5, 2),
+    "deepeval": (False, 0.25, 3),
+    "ragas": (True, 0.75, 2),
+    "selfcheckgpt": (False, 0.5, 3 + 2 * 3),
+}
 
 
 class Endpoint:
@@ -114,6 +125,14 @@ def test_nothing_is_said_of_an_item_without_a_reference_or_of_nonsense(name: str
     assert "needs a reference" in str(detect(name, endpoint, (ITEM[0], ITEM[1], None)).error)
     assert endpoint.prompts == []
     assert detect(name, endpoint).error
+
+
+def test_ragas_needs_a_question_and_asks_four_times_for_json(endpoint: Endpoint) -> None:
+    endpoint.say = lambda prompt: "I would rather talk of the weather."
+    assert "needs a question" in str(detect("ragas", endpoint, ("", *ITEM[1:])).error)
+    assert detect("ragas", endpoint).usage.calls == 4
+    endpoint.say = lambda prompt: '{"statements": []}'
+    assert "no statement was found" in str(detect("ragas", endpoint).error)
 
 
 def test_what_the_model_writes_is_not_run(endpoint: Endpoint, tmp_path: Path) -> None:

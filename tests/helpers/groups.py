@@ -154,7 +154,7 @@ GROUPS = {
     ),
     "train": Group(
         5.5,
-        ("haluagent/train/", "haluagent/corpora/"),
+        ("haluagent/train/", "haluagent/corpora/", "haluagent/bench/methods/small_judges.py"),
         modules("torch", "transformers", "trl", "peft", "gguf", "datasets", "sentence_transformers"),
         'pip install torch==2.13.0 ".[train,cross-encoder]"',
     ),

@@ -8,6 +8,7 @@ from haluagent.agent import HaluAgent
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.methods import lynx, simple_prompt
 from haluagent.bench.methods.grounded import GROUNDED
+from haluagent.bench.methods.small_judges import SMALL_JUDGES
 from haluagent.bench.peers import PEERS
 from haluagent.bench.rows import ClaimRow, Row, blank
 from haluagent.detection.verdict import doubt
@@ -79,7 +80,7 @@ def _asked(name: str, judge: Judge, *, by_claim: bool = False) -> Method:
 
 
 # These cannot judge an item without a reference.
-NEEDS_REFERENCE = {"lynx", *GROUNDED, *(peer.name for peer in PEERS.values() if peer.needs_reference)}
+NEEDS_REFERENCE = {"lynx", *GROUNDED, *SMALL_JUDGES, *(peer.name for peer in PEERS.values() if peer.needs_reference)}
 
 METHODS: dict[str, Method] = {
     "haluagent": agent,

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from haluagent.agent import HaluAgent
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.methods.registry import METHODS, Method, without_adapter
+from haluagent.bench.methods.small_judges import SMALL_JUDGES
 from haluagent.bench.peers import PEERS, Peer
 from haluagent.bench.peers.meter_proxy import MeterProxy
 from haluagent.bench.rows import Row, blank
@@ -15,10 +16,12 @@ from haluagent.models.engines.embedded import EmbeddedModel
 
 
 class Peers:
-    """The named peers at the endpoint of a base model. Raises ConfigError for a peer that is unknown or not installed,
-    and for a model without an endpoint."""
+    """The named peers at the endpoint of a base model. Raises ConfigError for a peer that is unknown, not installed or
+    without its weights, and for a model without an endpoint."""
 
     def __init__(self, names: Sequence[str], agent: HaluAgent) -> None:
+        if bare := [name for name in names if name in SMALL_JUDGES]:
+            raise ConfigError(f"{bare[0]} has weights of its own: give --weights {bare[0]}=PATH")
         if unknown := [name for name in names if name not in PEERS]:
             raise ConfigError(f"there is no peer {', '.join(unknown)}; there are {', '.join([*METHODS, *PEERS])}")
         model = without_adapter(agent.model)

@@ -17,6 +17,7 @@ PEERS = {
     for peer in (
         Known(name="refchecker", version="0.2.17", needs_reference=True),
         Known(name="deepeval", version="4.3.1", needs_reference=True),
+        Known(name="ragas", version="0.4.3", needs_reference=True),
         Known(name="selfcheckgpt", version="0.1.7", needs_reference=False),
     )
 }

@@ -5,10 +5,12 @@ Workers are started by path under the Python of their peer's environment, where 
 this module first: from then on, anything printed goes to stderr.
 """
 
+import importlib.util
 import json
 import os
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -42,3 +44,12 @@ def model() -> str:
     if len(sys.argv) != 2:
         raise SystemExit(f"usage: {sys.argv[0]} MODEL, with OPENAI_BASE_URL and OPENAI_API_KEY set")
     return sys.argv[1]
+
+
+def package(name: str) -> None:
+    """Make a package's modules importable without running its `__init__`, which would load what is not installed."""
+    found = importlib.util.find_spec(name)
+    assert found is not None and found.submodule_search_locations is not None, f"{name} is not installed"
+    module = ModuleType(name)
+    module.__path__ = list(found.submodule_search_locations)
+    sys.modules[name] = module

@@ -7,10 +7,7 @@ claims that are not entailed. A response without claims (Abstain) is an error, s
 """
 
 import ast
-import importlib.util
 import os
-import sys
-from types import ModuleType
 from typing import Any
 
 import _protocol
@@ -18,17 +15,9 @@ import _protocol
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise it downloads a price list when imported
 
 
-def package(name: str) -> None:
-    """Make a package's modules importable without running its `__init__`, which would load checkers that need torch."""
-    found = importlib.util.find_spec(name)
-    assert found is not None and found.submodule_search_locations is not None, f"{name} is not installed"
-    module = ModuleType(name)
-    module.__path__ = list(found.submodule_search_locations)
-    sys.modules[name] = module
-
-
+# Their `__init__` would load checkers that need torch.
 for name in ("refchecker", "refchecker.checker", "refchecker.extractor"):
-    package(name)
+    _protocol.package(name)
 
 import litellm  # noqa: E402
 from refchecker import utils  # noqa: E402
