@@ -61,6 +61,8 @@ def pull(
     from haluagent.models.weights.progress import download_progress
 
     name = name or catalogue.DEFAULT
+    if not name.startswith(catalogue.HUB) and (sha256 or revision):
+        raise ConfigError("--sha256 and --revision are for weights from a hub (hf:OWNER/REPO/FILE.gguf)")
     if adapter := adapters.named(name):
         from haluagent.models.peft import write_peft
 
@@ -68,8 +70,6 @@ def pull(
         return
     if format == "peft":
         raise ConfigError("--format peft is for the package's adapter: name it as `haluagent model list` does")
-    if not name.startswith(catalogue.HUB) and (sha256 or revision):
-        raise ConfigError("--sha256 and --revision are for weights from a hub (hf:OWNER/REPO/FILE.gguf)")
     with download_progress(name) as progress:
         place = catalogue.pull(name, progress, sha256=sha256, revision=revision)
     typer.echo(place)

@@ -125,6 +125,8 @@ def test_the_adapter_is_pulled_in_both_forms(cache: Path) -> None:
     assert run("pull", shipped.name, "--format", "peft") == f"{cache / 'peft' / shipped.name}\n"
     with pytest.raises(ConfigError, match="--format peft is for the package's adapter"):
         run("pull", catalogue.DEFAULT, "--format", "peft")
+    with pytest.raises(ConfigError, match="weights from a hub"):
+        run("pull", shipped.name, "--sha256", "0" * 64)
 
 
 def test_vllm_of_another_environment(tmp_path: Path) -> None:
