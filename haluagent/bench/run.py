@@ -91,7 +91,7 @@ def run(
         for part in parts
         for method in methods
         for name, item in items
-        if name == part.dataset and (item.reference or method not in NEEDS_REFERENCE)
+        if name == part.dataset and (item.reference or method.partition(":")[0] not in NEEDS_REFERENCE)
     ]
     return judge(
         wanted, agents, out, methods=methods, searches=lambda: indexes([part.dataset for part in parts], data, out),

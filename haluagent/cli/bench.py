@@ -111,15 +111,15 @@ def compare(
 
     parts = parse_parts(datasets, limit)
     names = [name.strip() for name in peers.split(",") if name.strip()]
+    small = small_judges.load(weights or ())
     if install:
         for name in names:
             if name in PEERS:
                 make_environment(name, say=lambda line: typer.echo(line, err=True))
     agents, _ = make_agents(wanted, None, 1)
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
-    own |= small_judges.load(weights or ())
     others = Peers([name for name in names if name not in own], agents[0])
-    _run(parts, data, agents, out, own | others.methods, again=retry_errors, during=others.running())
+    _run(parts, data, agents, out, own | small | others.methods, again=retry_errors, during=others.running())
 
 
 @app.command()

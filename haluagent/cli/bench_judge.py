@@ -14,7 +14,7 @@ Weights = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=PATH",
-        help="Also run minicheck, hhem or lettucedetect, with the weights in this directory. May be given several times.",
+        help="Also run minicheck, hhem or lettucedetect, with the weights of a directory, or of a hub (OWNER/NAME). Repeatable.",
     ),
 ]
 
@@ -56,10 +56,10 @@ def judge(
     chosen = items if full else {name: claims.sample(own, sample) for name, own in items.items()}
     few = {name: claims.sample(own, min(peer_sample, sample)) for name, own in items.items()}
     names = [name.strip() for name in (peers or "").split(",") if name.strip()]
+    small = small_judges.load(weights or ())
     agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
-    own = METHODS | small_judges.load(weights or ())
-    others = Peers([name for name in names if name not in own], agents[0])
-    names = [*dict.fromkeys([*names, *(own.keys() - METHODS.keys())])]
+    others = Peers([name for name in names if name not in METHODS], agents[0])
+    names = [*dict.fromkeys([*names, *small])]
     show(
         lambda progress: run.judge(
             [
@@ -68,7 +68,7 @@ def judge(
             ],
             agents,
             out,
-            methods=own | others.methods,
+            methods=METHODS | small | others.methods,
             during=others.running(),
             in_flight=at_once,
             bounds=work.bounds,

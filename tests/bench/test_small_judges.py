@@ -101,7 +101,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def judge(name: str, folder: Path, item: Item = ITEM) -> Row:
-    return asyncio.run(load([f"{name}={folder}"])[name](None, item, "tower"))  # type: ignore[arg-type]
+    (method,) = load([f"{name}={folder}"]).values()
+    return asyncio.run(method(None, item, "tower"))  # type: ignore[arg-type]
 
 
 def changed(**parts: str | None) -> Item:
@@ -137,6 +138,22 @@ def test_minicheck_takes_the_best_chunk_of_each_sentence_and_the_worst_sentence(
     assert found.score == pytest.approx(1 - min(max(row) for row in table), abs=1e-5)
     assert found.verdict is (found.score >= 0.5) and found.error is None
     assert found.usage.calls == 0 and found.seconds > 0
+
+
+@pytest.mark.train
+def test_minicheck_cuts_a_text_without_spaces_too(made: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import T5ForConditionalGeneration
+
+    lengths = []
+    forward = T5ForConditionalGeneration.forward
+
+    def seen(model: Any, **given: Any) -> Any:
+        lengths.append(given["input_ids"].shape[1])
+        return forward(model, **given)
+
+    monkeypatch.setattr(T5ForConditionalGeneration, "forward", seen)
+    assert judge("minicheck", made["minicheck"], changed(reference="塔是红色的。" * 600)).error is None
+    assert len(lengths) == 2 * 2 and max(lengths) < 2100, "two sentences beside two chunks"
 
 
 @pytest.mark.train
@@ -195,7 +212,8 @@ def test_lettucedetect_reads_the_whole_response_beside_a_long_reference(made: di
 def test_an_item_that_cannot_be_judged(name: str, made: dict[str, Path]) -> None:
     assert name in NEEDS_REFERENCE
     assert judge(name, made[name], changed(reference=None)).error == NO_REFERENCE
-    assert judge(name, made[name], changed(response=" ")).error == "the response is empty"
+    for nothing in (" ", "👍"):
+        assert judge(name, made[name], changed(response=nothing)).error == "the response has no sentence"
 
 
 @pytest.mark.train
@@ -206,7 +224,7 @@ def test_weights_of_another_model_are_refused(made: dict[str, Path], tmp_path: P
     save_tokenizer(tmp_path / "t5")
     with pytest.raises(ConfigError, match="holds another model than minicheck"):
         load([f"minicheck={tmp_path / 't5'}"])
-    with pytest.raises(ConfigError, match=r"the weights of hhem in .* cannot be read"):
+    with pytest.raises(ConfigError, match=r"the weights of hhem in .* cannot be read .*names no foundation"):
         load([f"hhem={made['minicheck']}"])
     with pytest.raises(ConfigError, match="holds another model than lettucedetect"):
         load([f"lettucedetect={lettucedetect(tmp_path, 3)}"])
@@ -234,8 +252,9 @@ def test_the_command_runs_them_beside_the_agent(made: dict[str, Path], endpoint:
     call = CliRunner().invoke(app, command)
     assert call.exit_code == 0, call.output
     found = read(out)[1]
-    assert {row.method for row in found} == {"haluagent", "prompt", *SMALL_JUDGES} and len(found) == 10
-    assert all(row.error is None and row.verdict is not None for row in found if row.method in SMALL_JUDGES)
+    labels = {f"{name}:{folder.name}" for name, folder in made.items()}
+    assert {row.method for row in found} == {"haluagent", "prompt", *labels} and len(found) == 10
+    assert all(row.error is None and row.verdict is not None for row in found if row.method in labels)
 
 
 @pytest.mark.train
@@ -249,7 +268,7 @@ def test_claims_are_judged_by_them_too(made: dict[str, Path], endpoint: Any, tmp
     command = ["bench", "judge", "--data", str(tmp_path), "--out", str(out), "--base-url", endpoint.base_url]
     call = CliRunner().invoke(app, [*command, "--weights", f"hhem={made['hhem']}"])
     assert call.exit_code == 0, call.output
-    assert {row.method for row in read(out)[1]} == {"match", "hhem"}
+    assert {row.method for row in read(out)[1]} == {"match", f"hhem:{made['hhem'].name}"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Small judges with weights of their own, which ask no endpoint: MiniCheck, HHEM-2.1-Open and LettuceDetect.
 
-Each gets the text in the form that its weights were trained on, with its publisher's English wording, and is read as its
+Each gets the text in the form that its publisher uses, in English, and is read as its
 publisher reads it. They need torch and transformers (extra `cross-encoder`). No code that comes with weights is run.
 """
 
@@ -20,7 +20,8 @@ from haluagent.errors import ConfigError
 from haluagent.text.segment import split
 from haluagent.text.windows import windows
 
-CHUNK_WORDS = 500  # of the reference, as MiniCheck cuts it for Flan-T5
+# Of the reference, as MiniCheck cuts it for Flan-T5. A word of four tokens and more is as long as several.
+CHUNK_WORDS, WORD_TOKENS = 500, 4
 NO, YES = 3, 209  # the tokens of Flan-T5 with which the answers 0 and 1 begin
 LETTUCE_TOKENS = 4096  # the length that LettuceDetect was trained for
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -45,7 +46,10 @@ def _minicheck(model: Any, tokenizer: Any, question: str, response: str, referen
         start = encoded["input_ids"].new_zeros((1, 1))
         return float(model(**encoded, decoder_input_ids=start).logits[0, 0, [NO, YES]].softmax(-1)[1])
 
-    places = windows(reference, CHUNK_WORDS, lambda text: len(text.split()))
+    def length(text: str) -> int:
+        return max(len(text.split()), len(tokenizer(text)["input_ids"]) // WORD_TOKENS)
+
+    places = windows(reference, CHUNK_WORDS, length)
     chunks = [reference[start:end].strip() for start, end in places]
     return 1 - min(max(support(chunk, one.text) for chunk in chunks) for one in split(response))
 
@@ -82,18 +86,20 @@ SMALL_JUDGES = {
 
 def load(given: Sequence[str]) -> dict[str, _Method]:
     """Return a benchmark method for each NAME=PATH, where PATH is a directory with the weights of that judge, or OWNER/NAME on
-    a hub. Raises ConfigError if a judge is unknown, given twice, or its weights cannot be loaded."""
-    places: dict[str, str] = {}
+    a hub. A method is called after both, so that a run never mixes weights: `hhem:hallucination_evaluation_model`. Raises
+    ConfigError if a judge is unknown, given twice, or its weights cannot be loaded."""
+    places: dict[str, tuple[str, str]] = {}
     for one in given:
         name, _, place = one.partition("=")
-        if name not in SMALL_JUDGES or not place or name in places:
+        label = f"{name}:{Path(place).absolute().name}"
+        if name not in SMALL_JUDGES or not place or label in places:
             raise ConfigError(f"--weights {one}: write NAME=PATH, each once; the names are {', '.join(SMALL_JUDGES)}")
         if not Path(place).is_dir() and not _HUB_NAME.fullmatch(place):
             raise ConfigError(
                 f"--weights {one}: there is no directory {place}; name one, or a model on a hub as OWNER/NAME"
             )
-        places[name] = place
-    return {name: _method(name, *_loaded(name, place)) for name, place in places.items()}
+        places[label] = (name, place)
+    return {label: _method(label, SMALL_JUDGES[name], *_loaded(name, place)) for label, (name, place) in places.items()}
 
 
 def _loaded(name: str, place: str) -> tuple[Any, Any]:
@@ -109,7 +115,9 @@ def _loaded(name: str, place: str) -> tuple[Any, Any]:
         if name == "hhem":
             # Its code does not run in transformers 5. It only wraps a T5 encoder with a head, whose sizes and tokenizer are
             # those of another model, its `foundation`.
-            base = transformers.PretrainedConfig.get_config_dict(place)[0]["foundation"]
+            base = transformers.PretrainedConfig.get_config_dict(place)[0].get("foundation")
+            if base is None:
+                raise ValueError("its config.json names no foundation, as that of HHEM-2.1-Open does")
             options = {"config": transformers.AutoConfig.from_pretrained(base), "key_mapping": {r"^t5\.": ""}}
         architecture = getattr(transformers, SMALL_JUDGES[name].architecture)
         model, found = architecture.from_pretrained(
@@ -126,20 +134,23 @@ def _loaded(name: str, place: str) -> tuple[Any, Any]:
     return model.requires_grad_(False).to(device), tokenizer
 
 
-def _method(name: str, model: Any, tokenizer: Any) -> _Method:
+def _method(label: str, judge: _Judge, model: Any, tokenizer: Any) -> _Method:
     """Return the method: from a probability of one half on, the response is a hallucination. It costs no calls or tokens."""
     one_at_a_time = threading.Lock()  # a tokenizer must not be used by two threads
 
-    def score(item: Item) -> float:
+    def score(item: Item) -> tuple[float, float]:
         with one_at_a_time:
-            return SMALL_JUDGES[name].read(model, tokenizer, item.question, item.response, item.reference or "")
+            began = time.monotonic()
+            risk = judge.read(model, tokenizer, item.question, item.response, item.reference or "")
+            return risk, time.monotonic() - began
 
     async def method(agent: HaluAgent, item: Item, dataset: str) -> Row:
-        row = blank(item, dataset, name)
-        if not item.reference or not item.response.strip():
-            return row.model_copy(update={"error": "the response is empty" if item.reference else NO_REFERENCE})
-        began = time.monotonic()
-        risk = await asyncio.to_thread(score, item)
-        return row.model_copy(update={"verdict": risk >= 0.5, "score": risk, "seconds": time.monotonic() - began})
+        row = blank(item, dataset, label)
+        if not item.reference:
+            return row.model_copy(update={"error": NO_REFERENCE})
+        if not split(item.response):
+            return row.model_copy(update={"error": "the response has no sentence"})
+        risk, seconds = await asyncio.to_thread(score, item)
+        return row.model_copy(update={"verdict": risk >= 0.5, "score": risk, "seconds": seconds})
 
     return method
