@@ -102,7 +102,6 @@ def compare(
     wanted: AgentOptions,
 ) -> None:
     """Run the agent and other detectors over the same items at the same endpoint, to compare quality and cost."""
-    from haluagent.bench.methods import small_judges
     from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers import PEERS
     from haluagent.bench.peers import install as make_environment
@@ -110,8 +109,7 @@ def compare(
     from haluagent.bench.run import parse_parts
 
     parts = parse_parts(datasets, limit)
-    names = [name.strip() for name in peers.split(",") if name.strip()]
-    small = small_judges.load(weights or ())
+    names, judges = bench_judge.other_methods(peers, weights)
     if install:
         for name in names:
             if name in PEERS:
@@ -119,7 +117,7 @@ def compare(
     agents, _ = make_agents(wanted, None, 1)
     own = {name: method for name, method in METHODS.items() if name in ("haluagent", "prompt", *names)}
     others = Peers([name for name in names if name not in own], agents[0])
-    _run(parts, data, agents, out, own | small | others.methods, again=retry_errors, during=others.running())
+    _run(parts, data, agents, out, own | judges | others.methods, again=retry_errors, during=others.running())
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """`haluagent bench judge`: the judge of single claims, source by source."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
 
+if TYPE_CHECKING:
+    from haluagent.bench.methods.registry import Method
+
 Weights = Annotated[
     list[str] | None,
     typer.Option(
@@ -17,6 +20,17 @@ Weights = Annotated[
         help="Also run minicheck, hhem or lettucedetect, with the weights of a directory, or of a hub (OWNER/NAME). Repeatable.",
     ),
 ]
+
+
+def other_methods(peers: str | None, weights: list[str] | None) -> "tuple[list[str], dict[str, Method]]":
+    """Return the names of `--peers`, and the small judges of `--weights`, which need not be named there as well. Raises
+    ConfigError for weights that cannot be loaded."""
+    from haluagent.bench.methods import small_judges
+
+    judges = small_judges.load(weights or ())
+    given = {label.partition(":")[0] for label in judges}
+    names = [name.strip() for name in (peers or "").split(",") if name.strip()]
+    return [name for name in names if name not in given], judges
 
 
 @options.takes_model
@@ -46,7 +60,6 @@ def judge(
     source. The same command resumes where it stopped; a larger sample goes on from a smaller one."""
     from haluagent.bench import run
     from haluagent.bench.datasets import claims_beside_texts as claims
-    from haluagent.bench.methods import small_judges
     from haluagent.bench.methods.registry import METHODS
     from haluagent.bench.peers.compare import Peers
     from haluagent.bench.report.data import JUDGE
@@ -55,11 +68,10 @@ def judge(
     items = claims.sources(data, sources)
     chosen = items if full else {name: claims.sample(own, sample) for name, own in items.items()}
     few = {name: claims.sample(own, min(peer_sample, sample)) for name, own in items.items()}
-    names = [name.strip() for name in (peers or "").split(",") if name.strip()]
-    small = small_judges.load(weights or ())
+    names, judges = other_methods(peers, weights)
     agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     others = Peers([name for name in names if name not in METHODS], agents[0])
-    names = [*dict.fromkeys([*names, *small])]
+    names = [*dict.fromkeys([*names, *judges])]
     show(
         lambda progress: run.judge(
             [
@@ -68,7 +80,7 @@ def judge(
             ],
             agents,
             out,
-            methods=METHODS | small | others.methods,
+            methods=METHODS | judges | others.methods,
             during=others.running(),
             in_flight=at_once,
             bounds=work.bounds,

@@ -245,7 +245,7 @@ def test_the_command_runs_them_beside_the_agent(made: dict[str, Path], endpoint:
         "--out",
         str(out),
         "--peers",
-        "",
+        "hhem",
     ]
     command += ["--base-url", endpoint.base_url, "--sandbox", "none"]
     command += [part for name, folder in made.items() for part in ("--weights", f"{name}={folder}")]

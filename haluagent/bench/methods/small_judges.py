@@ -1,7 +1,7 @@
 """Small judges with weights of their own, which ask no endpoint: MiniCheck, HHEM-2.1-Open and LettuceDetect.
 
-Each gets the text in the form that its publisher uses, in English, and is read as its
-publisher reads it. They need torch and transformers (extra `cross-encoder`). No code that comes with weights is run.
+Each gets the text in the form that its publisher uses, in English, and is read as its publisher reads it. They need torch and
+transformers (extra `cross-encoder`). No code that comes with weights is run.
 """
 
 import asyncio
