@@ -11,12 +11,15 @@ from peft import LoraConfig
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
+from haluagent.errors import ConfigError
 from haluagent.train.curve import LossCurve, Say
 from haluagent.train.lion import Lion
 from haluagent.train.pack import attention_mask
 from haluagent.train.settings import TrainingSettings
 
 SAY_EVERY = 10  # steps
+NOT_FINITE = 10  # steps in a row, after which a training ends
+WORKERS = 4  # beside a GPU: a mask of 4,096 tokens takes a tenth of a step
 
 
 def lora(settings: TrainingSettings, targets: Sequence[str]) -> LoraConfig:
@@ -63,6 +66,7 @@ def _arguments(out: Path, settings: TrainingSettings, max_steps: int | None) -> 
         max_length=None,
         remove_unused_columns=False,
         dataloader_pin_memory=False,
+        dataloader_num_workers=WORKERS if torch.cuda.is_available() else 0,
         disable_tqdm=True,
         report_to=[],
     )
@@ -170,11 +174,15 @@ class PairTrainer(DPOTrainer):
 
 class Progress(TrainerCallback):
     """Writes the loss curve, reports progress, and stops a training on time: after `minutes`, or on Ctrl-C or SIGTERM
-    (which only the main thread of a process receives). It leaves a checkpoint from which the same command resumes."""
+    (which only the main thread of a process receives). It leaves a checkpoint from which the same command resumes.
+
+    A step whose gradient is infinite or not a number is left out: it would make every weight so, and the rest of the training be
+    for nothing. Raises ConfigError after some in a row."""
 
     def __init__(self, curve: LossCurve, trainer: TreeTrainer | PairTrainer, minutes: float | None, say: Say) -> None:
         self._curve, self._trainer, self._minutes, self._say = curve, trainer, minutes, say
         self._told = False
+        self._skipped = 0  # steps in a row
         self._before: dict[int, Any] = {}
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -185,6 +193,23 @@ class Progress(TrainerCallback):
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    def on_pre_optimizer_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, model: Any = None, **_: Any
+    ) -> None:
+        norms = [weights.grad.norm() for weights in model.parameters() if weights.grad is not None]
+        if torch.isfinite(torch.stack(norms)).all():
+            self._skipped = 0
+            return
+        model.zero_grad()
+        self._skipped += 1
+        step = state.global_step + 1
+        self._say(f"step {step} is left out: its gradient is not finite")
+        if self._skipped == NOT_FINITE:
+            raise ConfigError(
+                f"the gradients of {NOT_FINITE} steps in a row are not finite, up to step {step}: give a lower --rate; the same "
+                "command goes on from the last checkpoint"
+            )
+
     def on_log(
         self,
         args: TrainingArguments,
@@ -193,7 +218,7 @@ class Progress(TrainerCallback):
         logs: dict[str, Any] | None = None,
         **_: Any,
     ) -> None:
-        if not logs or "loss" not in logs:
+        if not logs or "loss" not in logs or self._skipped:
             return
         right = {"right": logs["rewards/accuracies"]} if "rewards/accuracies" in logs else {}
         self._curve.add(state.global_step, logs["loss"], logs["learning_rate"], self._trainer.tokens, **right)
