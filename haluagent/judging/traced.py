@@ -20,7 +20,7 @@ YEAR_DIGITS = 4
 
 class NumbersTraced(NamedTuple):
     """The numbers, times and days of a claim that a text neither has nor gives; the lines that give those that it does not have, each a
-    conversion or a calculation with a few; and whether one of these may be chance: a calculation of a figure, or a day."""
+    conversion or a calculation with a few; and whether one of these may be chance: a calculation of a figure in digits, or a day."""
 
     missing: tuple[str, ...]
     lines: tuple[str, ...]
@@ -44,7 +44,8 @@ def trace_numbers(claim: str, text: str, language: Language) -> NumbersTraced:
             if line is None:
                 others = [other for other in numbers if other is not one]
                 traced[one.text] = line = derivation(one, known, others)
-                by_chance = by_chance or (one.span in figures and line is not None)
+                in_digits = any(character.isdecimal() for character in one.text)
+                by_chance = by_chance or (one.span in figures and line is not None and in_digits)
     for clock in clocks:
         traced[clock.text] = next((fact for fact in facts if fact.endswith(f" = {clock.text}")), None)
     facts = calendar_facts(claim, text, language) if days else []

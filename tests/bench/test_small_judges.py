@@ -16,7 +16,7 @@ from haluagent.bench.methods.registry import NEEDS_REFERENCE
 from haluagent.bench.methods.small_judges import SMALL_JUDGES, load
 from haluagent.bench.rows import Row, read
 from haluagent.cli.main import app
-from haluagent.errors import ConfigError
+from haluagent.errors import ConfigError, ModelError
 
 HALF = "The tower is red . "
 ITEM = Item(
@@ -205,6 +205,12 @@ def test_lettucedetect_reads_the_whole_response_beside_a_long_reference(made: di
     long = judge("lettucedetect", made["lettucedetect"], changed(reference="red " * 2000))
     longer = judge("lettucedetect", made["lettucedetect"], changed(reference="red " * 3000))
     assert long.error is None and long.score == longer.score
+
+
+@pytest.mark.train
+def test_lettucedetect_refuses_a_response_longer_than_it_reads(made: dict[str, Path]) -> None:
+    with pytest.raises(ModelError, match="the response is longer than the 4,096 tokens that LettuceDetect reads"):
+        judge("lettucedetect", made["lettucedetect"], changed(response="red " * 5000))
 
 
 @pytest.mark.train

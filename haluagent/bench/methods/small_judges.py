@@ -16,7 +16,7 @@ from haluagent.agent import HaluAgent
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.methods.grounded import NO_REFERENCE
 from haluagent.bench.rows import Row, blank
-from haluagent.errors import ConfigError
+from haluagent.errors import ConfigError, ModelError
 from haluagent.text.segment import split
 from haluagent.text.windows import windows
 
@@ -72,6 +72,8 @@ def _lettucedetect(model: Any, tokenizer: Any, question: str, response: str, ref
     )
     if not question:
         task = f"Summarize the following text:\npassage 1: {reference}\noutput:"
+    if len(tokenizer(response)["input_ids"]) >= LETTUCE_TOKENS:
+        raise ModelError(f"the response is longer than the {LETTUCE_TOKENS:,} tokens that LettuceDetect reads")
     encoded = tokenizer(task, response, truncation="only_first", max_length=LETTUCE_TOKENS, return_tensors="pt")
     answer = [place for place, part in enumerate(encoded.sequence_ids(0)) if part == 1]
     return float(model(**encoded.to(model.device)).logits[0].softmax(-1)[answer, 1].max())
