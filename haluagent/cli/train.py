@@ -31,6 +31,10 @@ Rate = Annotated[float | None, typer.Option(help="The peak learning rate.")]
 Epochs = Annotated[float | None, typer.Option(help="The number of passes over the examples.")]
 RowTokens = Annotated[int | None, typer.Option(min=16, help="Tokens per row; longer calls are left out.")]
 Rows = Annotated[int | None, typer.Option(min=1, help="Rows, or pairs, per step.")]
+Together = Annotated[
+    int | None,
+    typer.Option(min=1, help="Rows computed at once: more memory and, on a GPU, more speed. --rows is a multiple."),
+]
 SaveEvery = Annotated[int | None, typer.Option(min=1, help="Steps between checkpoints.")]
 Checkpointing = Annotated[bool | None, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")]
 FourBit = Annotated[
@@ -68,6 +72,7 @@ def sft(
     epochs: Epochs = None,
     max_tokens: RowTokens = None,
     rows: Rows = None,
+    together: Together = None,
     first_layer: FirstLayer = None,
     choice_weight: Annotated[
         float | None, typer.Option(help="The weight of a scored choice; a token of a turn has 1.")
@@ -87,8 +92,8 @@ def sft(
         raise ConfigError("--full trains all weights: leave --rank out")
     _check_form(adapter, rank=rank, alpha=alpha, dropout=dropout)
     chosen = _settings(
-        preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, rank=0 if full else rank, alpha=alpha, targets=targets,
-        dropout=dropout, first_layer=first_layer, choice_weight=choice_weight, seed=seed, save_every=save_every,
+        preset, rate=rate, epochs=epochs, max_tokens=max_tokens, rows=rows, together=together, rank=0 if full else rank, alpha=alpha,
+        targets=targets, dropout=dropout, first_layer=first_layer, choice_weight=choice_weight, seed=seed, save_every=save_every,
         gradient_checkpointing=gradient_checkpointing, four_bit=four_bit,
     )  # fmt: skip
     if four_bit and not chosen.rank:

@@ -60,7 +60,8 @@ def memory(
     gpus: int = 0,
     file: int = 0,
 ) -> MemoryNeed:
-    """Return the memory of a training with rows of `tokens` tokens, of which `learned` carry a loss. On several `gpus` the weights
+    """Return the memory of a training with rows of `tokens` tokens, of which `learned` carry a loss; logits are computed in each row at
+    the places of all rows that are computed together. On several `gpus` the weights
     and what is trained are divided (FSDP); with 0 it runs on the CPU. `file` is the size of a GGUF base in bytes."""
     a, full = architecture, settings.rank == 0
     if full:
@@ -70,9 +71,10 @@ def memory(
     else:
         weights = a.parameters * HALF
     moved = trained(a, settings) * (SINGLE + OPTIMIZER[settings.optimizer] + (0 if full else SINGLE))
-    layer = tokens * kept_by_layer(a, settings, tokens)
+    rows = settings.together
+    layer = rows * tokens * kept_by_layer(a, settings, tokens)
     layers = a.layers - settings.first_layer
-    kept = layers * tokens * a.hidden * HALF if settings.gradient_checkpointing else layers * layer
+    kept = layers * rows * tokens * a.hidden * HALF if settings.gradient_checkpointing else layers * layer
     working = layer + max(out * into for out, into in a.matrices().values()) * (HALF if settings.four_bit else 0)
     if gpus > 1:  # one layer at a time is whole
         working += a.layer * HALF
@@ -80,7 +82,7 @@ def memory(
         weights=weights // max(gpus, 1),
         trained=moved // max(gpus, 1),
         kept=kept,
-        logits=(tokens if a.own_code else learned) * a.vocabulary * LOGIT,
+        logits=rows * (tokens if a.own_code else learned) * a.vocabulary * (LOGIT + 2 * HALF * (rows - 1)),
         working=working,
         loading=_loading(a, settings, gpus, file),
         spare=SPARE_GPU if gpus else SPARE_CPU,

@@ -18,7 +18,7 @@ TARGETS: dict[Targets, tuple[str, ...]] = {
 class TrainingSettings:
     """The hyperparameters of a training.
 
-    `max_tokens` is the size of a row, and so of the longest call; `rows` are accumulated per step. With `rank` 0 all
+    `max_tokens` is the size of a row, and so of the longest call; `rows` make a step, of which so many are computed `together`. With `rank` 0 all
     weights are trained, otherwise a LoRA on the `targets` of the layers from `first_layer` on: those below, counted from 0,
     stay as they are, which saves their share of the backward pass. `warmup` is a fraction of all steps, or from 1 on a
     number of steps. `choice_weight` is the
@@ -30,6 +30,7 @@ class TrainingSettings:
     epochs: float
     max_tokens: int
     rows: int = 1
+    together: int = 1
     rank: int = 16
     alpha: int = 32
     dropout: float = 0.0
@@ -67,7 +68,10 @@ PRESETS: dict[str, TrainingSettings] = {
 
 def settings(preset: str, **changes: Any) -> TrainingSettings:
     """Return a preset with the given changes; a value of None changes nothing. Raises ConfigError for an unknown
-    preset."""
+    preset, and for `rows` that are no multiple of those computed `together`."""
     if preset not in PRESETS:
         raise ConfigError(f"there is no preset {preset}: take one of {', '.join(PRESETS)}")
-    return replace(PRESETS[preset], **{name: value for name, value in changes.items() if value is not None})
+    chosen = replace(PRESETS[preset], **{name: value for name, value in changes.items() if value is not None})
+    if chosen.rows % chosen.together:
+        raise ConfigError(f"--rows {chosen.rows} cannot be computed {chosen.together} together: give a multiple of that")
+    return chosen

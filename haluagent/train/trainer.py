@@ -51,8 +51,8 @@ def _arguments(out: Path, settings: TrainingSettings, max_steps: int | None) -> 
         learning_rate=settings.rate,
         num_train_epochs=settings.epochs,
         max_steps=max_steps or -1,
-        per_device_train_batch_size=1,
-        gradient_accumulation_steps=settings.rows,
+        per_device_train_batch_size=settings.together,
+        gradient_accumulation_steps=settings.rows // settings.together,
         lr_scheduler_type="cosine",
         warmup_steps=settings.warmup,
         seed=settings.seed,
@@ -81,33 +81,38 @@ def optimizer_of(settings: TrainingSettings) -> tuple[type[torch.optim.Optimizer
 
 
 def collate(rows: Sequence[dict[str, list[Any]]]) -> dict[str, torch.Tensor]:
-    """Return a batch of one row. `shift_labels` is the name under which the trainer counts the targets of a step."""
-    (row,) = rows
+    """Return a batch of rows, filled up to the longest. `sources` counts through all of them. `shift_labels` is the name under which
+    the trainer counts the targets of a step."""
+    size = max(len(row["ids"]) for row in rows)
+    targets = torch.tensor([target for row in rows for target in row["targets"]])
     return {
-        "input_ids": torch.tensor([row["ids"]]),
-        "position_ids": torch.tensor([row["depths"]]),
-        "attention_mask": attention_mask(row["parents"])[None],
-        "sources": torch.tensor(row["sources"]),
-        "shift_labels": torch.tensor(row["targets"]),
-        "labels": torch.tensor(row["targets"]),
-        "weights": torch.tensor(row["weights"]),
+        "input_ids": torch.tensor([_filled(row["ids"], size) for row in rows]),
+        "position_ids": torch.tensor([_filled(row["depths"], size) for row in rows]),
+        "attention_mask": torch.stack([attention_mask(row["parents"], size) for row in rows]),
+        "sources": torch.tensor([place * size + source for place, row in enumerate(rows) for source in row["sources"]]),
+        "shift_labels": targets,
+        "labels": targets,
+        "weights": torch.tensor([weight for row in rows for weight in row["weights"]]),
     }
 
 
 def tree_loss(model: Any, batch: dict[str, torch.Tensor], apart: bool = False) -> torch.Tensor:
     """Return the weighted sum of the targets' negative log-likelihoods. Logits are computed only where there is a loss. If each call
     stands `apart` in a row of its own, the model needs to know nothing but to read from left to right."""
-    places, index = torch.unique(batch["sources"], return_inverse=True)
+    sources, index = torch.unique(batch["sources"], return_inverse=True)
+    size = batch["input_ids"].shape[1]
+    rows, places = sources // size, sources % size
     if apart:
-        logits = model(input_ids=batch["input_ids"], use_cache=False).logits[0][places]
+        logits = model(input_ids=batch["input_ids"], use_cache=False).logits[rows, places]
     else:
+        kept, where = torch.unique(places, return_inverse=True)
         logits = model(
             input_ids=batch["input_ids"],
             position_ids=batch["position_ids"],
             attention_mask=batch["attention_mask"],
-            logits_to_keep=places,
+            logits_to_keep=kept,
             use_cache=False,
-        ).logits[0]
+        ).logits[rows, where]
     logits = logits.float()
     normalizer = logits.logsumexp(-1)
     return ((normalizer[index] - logits[index, batch["labels"]]) * batch["weights"]).sum()

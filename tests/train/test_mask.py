@@ -156,6 +156,35 @@ def test_a_packed_row_has_the_losses_of_its_sequences(
     assert torch.allclose(packed_gradient, alone_gradient, atol=1e-4, rtol=1e-4)
 
 
+def test_rows_computed_together_have_the_losses_of_each(
+    tokenizer: Any, trajectory: Callable[[str], records.Trajectory]
+) -> None:
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    from haluagent.train.examples import Encoder, make_examples
+    from haluagent.train.pack import pack
+    from haluagent.train.sft import columns
+    from haluagent.train.trainer import collate, tree_loss
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 2}
+    config = Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=2, initializer_range=0.3, **sizes)
+    model = Qwen2ForCausalLM(config).eval()
+    examples, _ = make_examples([trajectory("en"), trajectory("zh")], Encoder(tokenizer), 1000, choice_weight=2.0)
+    rows = [columns(row) for row in pack(examples, max(len(example.ids) for example in examples))]
+    assert len({len(row["ids"]) for row in rows}) == len(rows) > 1, "of several lengths"
+    for apart in (False, True):
+        given = [columns(pack([example], 1000)[0]) for example in examples] if apart else rows
+        together = tree_loss(model, collate(given), apart)
+        alone = torch.stack([tree_loss(model, collate([row]), apart) for row in given]).sum()
+        assert together.item() > 100 and abs(together.item() - alone.item()) < 1e-5 * alone.item()
+        weights = model.model.layers[0].self_attn.q_proj.weight
+        assert torch.allclose(
+            torch.autograd.grad(together, weights)[0], torch.autograd.grad(alone, weights)[0], atol=1e-4, rtol=1e-4
+        )
+
+
 def test_a_pair_has_the_likelihoods_of_its_branches(
     tokenizer: Any, trajectory: Callable[[str], records.Trajectory], tmp_path: Path
 ) -> None:
