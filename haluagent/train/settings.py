@@ -18,12 +18,11 @@ TARGETS: dict[Targets, tuple[str, ...]] = {
 class TrainingSettings:
     """The hyperparameters of a training.
 
-    `max_tokens` is the size of a row, and so of the longest call; `rows` make a step, of which so many are computed `together`. With `rank` 0 all
-    weights are trained, otherwise a LoRA on the `targets` of the layers from `first_layer` on: those below, counted from 0,
-    stay as they are, which saves their share of the backward pass. `warmup` is a fraction of all steps, or from 1 on a
-    number of steps. `choice_weight` is the
-    weight of the single token of a scored choice, where each token of a turn has weight 1. `save_every` is in steps. `four_bit`
-    holds the weights that are not trained in four bits (QLoRA, Dettmers et al. 2023).
+    `max_tokens` is the size of a row, and so of the longest call; `rows` make a step, of which so many are computed `together`. With
+    `rank` 0 all weights are trained, otherwise a LoRA on the `targets` of the layers from `first_layer` on: those below, counted
+    from 0, stay as they are, which saves their share of the backward pass. `warmup` is a fraction of all steps, or from 1 on a
+    number of steps. `choice_weight` is the weight of the single token of a scored choice, where each token of a turn has weight 1.
+    `save_every` is in steps. `four_bit` holds the weights that are not trained in four bits (QLoRA, Dettmers et al. 2023).
     """
 
     rate: float
@@ -73,5 +72,7 @@ def settings(preset: str, **changes: Any) -> TrainingSettings:
         raise ConfigError(f"there is no preset {preset}: take one of {', '.join(PRESETS)}")
     chosen = replace(PRESETS[preset], **{name: value for name, value in changes.items() if value is not None})
     if chosen.rows % chosen.together:
-        raise ConfigError(f"--rows {chosen.rows} cannot be computed {chosen.together} together: give a multiple of that")
+        raise ConfigError(
+            f"--rows {chosen.rows} cannot be computed {chosen.together} together: give a multiple of that"
+        )
     return chosen

@@ -13,7 +13,7 @@ VISIT = "A visit costs 60 euros and begins at 14:20. It takes 40 minutes."
     ("claim", "text", "language", "missing", "lines", "by_chance"),
     [
         ("Three visits cost 180 euros.", VISIT, "en", ("Three",), ("60 × Three = 180",), True),
-        ("Just over two hundred came.", "Of 4 halls, one was open: 214 came, 0.02 of the town.", "en", (), ("4 / 0.02 = two hundred",), False),
+        ("Just over two hundred came.", "4 halls: 214 came, 0.02 of the town.", "en", (), ("4 / 0.02 = two hundred",), False),
         ("A visit ends at 15:00.", VISIT, "en", (), ("14:20 + 40 minutes = 15:00",), False),
         ("A visit ends at 16:35.", VISIT, "en", ("16:35",), (), False),
         ("A visit begins at 2:20 pm.", VISIT, "en", (), (), False),

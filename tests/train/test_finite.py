@@ -52,5 +52,7 @@ def test_a_step_that_is_not_finite_is_left_out(trained: Trained) -> None:
 
 
 def test_a_training_ends_where_none_is_finite_any_more(trained: Trained) -> None:
-    with pytest.raises(ConfigError, match="the gradients of 10 steps in a row are not finite, up to step 12: give a lower --rate"):
+    with pytest.raises(
+        ConfigError, match="the gradients of 10 steps in a row are not finite, up to step 12: give a lower --rate"
+    ):
         trained(set(range(3, 100)))
