@@ -99,7 +99,7 @@ def test_no_place_in_the_list_and_no_tool_is_right_by_itself() -> None:
         declined.update(other for other in names if other != name)
     assert max(places.values()) < 0.6 * len(MADE)
     assert max(tools.values()) < 0.4 * len(MADE)
-    assert len(tools) == 8 and all(declined[name] > 2 for name in tools)
+    assert len(tools) == 9 and all(declined[name] > 2 for name in tools)
     assert all(declined[name] > 0.4 * tools[name] for name in ("match", "calculator", "date", "web_search"))
 
 
