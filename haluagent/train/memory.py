@@ -61,8 +61,8 @@ def memory(
     file: int = 0,
 ) -> MemoryNeed:
     """Return the memory of a training with rows of `tokens` tokens, of which `learned` carry a loss; logits are computed in each row at
-    the places of all rows that are computed together. On several `gpus` the weights
-    and what is trained are divided (FSDP); with 0 it runs on the CPU. `file` is the size of a GGUF base in bytes."""
+    the places of all rows that are computed together. On several `gpus` the weights and what is trained are divided (FSDP); with 0 it
+    runs on the CPU. `file` is the size of a GGUF base in bytes."""
     a, full = architecture, settings.rank == 0
     if full:
         weights = a.parameters * (SINGLE + HALF)  # a copy in bfloat16 stays for a step

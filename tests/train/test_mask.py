@@ -124,22 +124,29 @@ def test_a_base_without_a_chat_template(tokenizer: Any) -> None:
         Encoder(Bare())  # type: ignore[arg-type]
 
 
+def untrained(tokenizer: Any, heads: int) -> Any:
+    """A small model with random weights, the same for the same number of key heads."""
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 2}
+    config = Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=heads, initializer_range=0.3, **sizes)
+    return Qwen2ForCausalLM(config).eval()
+
+
 @pytest.mark.parametrize("heads", [1, 2])
 def test_a_packed_row_has_the_losses_of_its_sequences(
     heads: int, tokenizer: Any, trajectory: Callable[[str], records.Trajectory]
 ) -> None:
     import torch
-    from transformers import Qwen2Config, Qwen2ForCausalLM
 
     from haluagent.train.examples import Encoder, make_examples
     from haluagent.train.pack import pack
     from haluagent.train.sft import columns
     from haluagent.train.trainer import collate, tree_loss
 
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 2}
-    config = Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=heads, initializer_range=0.3, **sizes)
-    model = Qwen2ForCausalLM(config).eval()
+    model = untrained(tokenizer, heads)
     examples, _ = make_examples([trajectory("en"), trajectory("zh")], Encoder(tokenizer), 1000, choice_weight=2.0)
     (row,) = pack(examples, 1000)
     assert len(row) < sum(len(example.ids) - 1 for example in examples)
@@ -160,17 +167,13 @@ def test_rows_computed_together_have_the_losses_of_each(
     tokenizer: Any, trajectory: Callable[[str], records.Trajectory]
 ) -> None:
     import torch
-    from transformers import Qwen2Config, Qwen2ForCausalLM
 
     from haluagent.train.examples import Encoder, make_examples
     from haluagent.train.pack import pack
     from haluagent.train.sft import columns
     from haluagent.train.trainer import collate, tree_loss
 
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 2}
-    config = Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=2, initializer_range=0.3, **sizes)
-    model = Qwen2ForCausalLM(config).eval()
+    model = untrained(tokenizer, heads=2)
     examples, _ = make_examples([trajectory("en"), trajectory("zh")], Encoder(tokenizer), 1000, choice_weight=2.0)
     rows = [columns(row) for row in pack(examples, max(len(example.ids) for example in examples))]
     assert len({len(row["ids"]) for row in rows}) == len(rows) > 1, "of several lengths"
