@@ -90,7 +90,7 @@ def test_a_peer_that_is_not_known_or_not_installed(
 ) -> None:
     monkeypatch.setenv("HALUAGENT_CACHE", str(tmp_path))
     agent = HaluAgent(OpenAIModel("http://127.0.0.1:9/v1", "scripted"), sandbox="none", search="none")
-    known = "haluagent, untaught, prompt, lynx, fast, judge, match, claims, refchecker"
+    known = "haluagent, untaught, prompt, lynx, factscore, fast, judge, match, claims, refchecker"
     with pytest.raises(ConfigError, match=f"there is no peer oracle; there are {known}"):
         Peers(["oracle"], agent)
     with pytest.raises(ConfigError, match="refchecker is not installed: run"):

@@ -123,7 +123,7 @@ class ScriptedModel:
 
 
 class ScriptedEndpoint(ThreadingHTTPServer):
-    """An OpenAI-compatible server on loopback. `say(messages)` gives the text, and "Yes" or "A" has 0.9 of a choice.
+    """An OpenAI-compatible server on loopback. `say(messages)` gives the text, and "Yes", "True" or "A" has 0.9 of a choice.
     Counts its chat requests."""
 
     daemon_threads = True
@@ -154,8 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.chats += 1
         choice: dict[str, Any] = {"finish_reason": "stop"}
         if body.get("logprobs"):
-            best = [{"token": token, "logprob": -0.105} for token in ("Yes", "A", "是")]
-            other = [{"token": token, "logprob": -2.303} for token in ("No", "B", "否")]
+            best = [{"token": token, "logprob": -0.105} for token in ("Yes", "A", "是", "True", "正确")]
+            other = [{"token": token, "logprob": -2.303} for token in ("No", "B", "否", "False", "错误")]
             choice |= {"message": {"content": "A"}, "logprobs": {"content": [{"top_logprobs": best + other}]}}
         else:
             choice |= {"message": {"content": self.server.say(body["messages"])}}

@@ -1,12 +1,12 @@
-"""The methods that judge an item, by name: the agent, the plain prompt, the Lynx-style judge, and those that need a
-reference."""
+"""The methods that judge an item, by name: the agent, the plain prompt, the judges in the style of Lynx and FActScore, and
+those that need a reference."""
 
 import time
 from collections.abc import Awaitable, Callable
 
 from haluagent.agent import HaluAgent
 from haluagent.bench.datasets.items import Item
-from haluagent.bench.methods import lynx, simple_prompt
+from haluagent.bench.methods import factscore, lynx, simple_prompt
 from haluagent.bench.methods.grounded import GROUNDED
 from haluagent.bench.methods.small_judges import SMALL_JUDGES
 from haluagent.bench.peers import PEERS
@@ -55,6 +55,11 @@ async def untaught(own: HaluAgent, item: Item, dataset: str) -> Row:
     return row.model_copy(update={"method": "untaught"})
 
 
+async def by_facts(own: HaluAgent, item: Item, dataset: str) -> Row:
+    """Judge an item by its atomic facts, on the base model. Raises ModelError if the endpoint failed."""
+    return await factscore.judge(own.on(without_adapter(own.model)), item, dataset)
+
+
 def without_adapter(model: Model) -> Model:
     """Return the base model if it is available here, otherwise the model itself."""
     return model.base_model() if isinstance(model, Adapted) else model
@@ -87,6 +92,7 @@ METHODS: dict[str, Method] = {
     "untaught": untaught,
     "prompt": _asked("prompt", simple_prompt.judge, by_claim=True),
     "lynx": _asked("lynx", lynx.judge),
+    "factscore": by_facts,
     **GROUNDED,
 }
 
