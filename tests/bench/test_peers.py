@@ -269,7 +269,7 @@ def test_what_pip_could_not_do_is_said_in_one_line_and_is_not_taken_for_done(tmp
 def test_a_peer_that_is_not_installed_or_not_known_is_the_users_to_fix(tmp_path: Path, proxy: MeterProxy) -> None:
     with pytest.raises(ConfigError, match=r"python -m haluagent.bench.peers.install deepeval"):
         python_of("deepeval", tmp_path)
-    with pytest.raises(ConfigError, match="the peers are deepeval, ragas, refchecker, selfcheckgpt"):
+    with pytest.raises(ConfigError, match="the peers are deepeval, ragas, refchecker, selfcheckgpt, uqlm"):
         install("lynx", tmp_path)
     with pytest.raises(ConfigError, match="there is no peer"):
         Peer("lynx", proxy, "m")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import subprocess
 import threading
@@ -24,6 +25,8 @@ ITEM = (
     "The tower of Osk is 34 metres high.",
 )
 
+SURE = 0.75  # the probability of every token, where log-probabilities are asked for
+
 # What the model says to a prompt that has these words, for a response that is half wrong.
 SAYS = {
     "refchecker": {"KG": '("Osk", "height", "52 m")\n("Osk", "is in", "Brod")', "": "1. Entailment\n2. Neutral"},
@@ -40,20 +43,23 @@ SAYS = {
         "": '{"statements": ["a", "b", "c", "d"]}',
     },
     "selfcheckgpt": {"Sentence: It is 52": "No", "Sentence: It stands": "Yes, it is.", "": "It is 34 metres high."},
+    "uqlm": {"": "False"},
 }
 EXPECTED = {
     "refchecker": (True, 0.5, 2),
     "deepeval": (False, 0.25, 3),
     "ragas": (True, 0.75, 2),
     "selfcheckgpt": (False, 0.5, 3 + 2 * 3),
+    "uqlm": (True, SURE, 1),
 }
 
 
 class Endpoint:
-    """Says what `say` gives for a prompt; a number is an HTTP status."""
+    """Says what `say` gives for a prompt; a number is an HTTP status. Without `scores` it gives no log-probabilities."""
 
     def __init__(self) -> None:
         self.say: Any = None
+        self.scores = True
         self.prompts: list[str] = []
         endpoint = self
 
@@ -62,7 +68,14 @@ class Endpoint:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 endpoint.prompts.append(json.dumps(body["messages"], ensure_ascii=False))
                 said = endpoint.say(endpoint.prompts[-1])
-                choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+                choice: dict[str, Any] = {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": said},
+                }
+                if body.get("logprobs") and endpoint.scores:
+                    token = {"token": said, "logprob": math.log(SURE), "top_logprobs": []}
+                    choice["logprobs"] = {"content": [token]}
                 usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
                 answer: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
                 answer |= {"choices": [choice], "usage": usage}
@@ -106,7 +119,8 @@ def detect(name: str, endpoint: Endpoint, item: tuple[str, str, str | None] = IT
 def test_a_verdict_as_the_peer_makes_it(name: str, endpoint: Endpoint) -> None:
     endpoint.say = lambda prompt: script(name, prompt)
     found = detect(name, endpoint)
-    assert (found.verdict, found.score, found.usage.calls) == EXPECTED[name], found.error
+    verdict, score, calls = EXPECTED[name]
+    assert (found.verdict, found.score, found.usage.calls) == (verdict, pytest.approx(score), calls), found.error
     assert found.usage.generated_tokens == 2 * found.usage.calls
     shown = any(ITEM[2] in prompt for prompt in endpoint.prompts)
     assert shown is PEERS[name].needs_reference
@@ -133,6 +147,20 @@ def test_ragas_needs_a_question_and_asks_four_times_for_json(endpoint: Endpoint)
     assert detect("ragas", endpoint).usage.calls == 4
     endpoint.say = lambda prompt: '{"statements": []}'
     assert "no statement was found" in str(detect("ragas", endpoint).error)
+
+
+def test_uqlm_reads_how_sure_the_model_is_that_the_response_is_true(endpoint: Endpoint) -> None:
+    endpoint.say = lambda prompt: "True"
+    found = detect("uqlm", endpoint)
+    assert (found.verdict, found.score) == (False, pytest.approx(1 - SURE))
+    assert all(text in endpoint.prompts[0] for text in ITEM[:2])
+    endpoint.say = lambda prompt: "I"
+    assert "neither true nor false" in str(detect("uqlm", endpoint).error)
+    endpoint.scores = False
+    assert "gives no log-probabilities" in str(detect("uqlm", endpoint).error)
+    asked = len(endpoint.prompts)
+    assert "needs a question" in str(detect("uqlm", endpoint, ("", *ITEM[1:])).error)
+    assert len(endpoint.prompts) == asked == 3
 
 
 def test_what_the_model_writes_is_not_run(endpoint: Endpoint, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ GROUPS = {
         3.0,
         ("haluagent/bench/peers/", "haluagent/bench/methods/", "haluagent/checks/claims/"),
         peers_installed,
-        "run `python -m haluagent.bench.peers.install`, which takes 1 GB",
+        "run `python -m haluagent.bench.peers.install`, which takes 1.3 GB",
     ),
     "train": Group(
         5.5,

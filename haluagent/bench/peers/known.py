@@ -19,5 +19,6 @@ PEERS = {
         Known(name="deepeval", version="4.3.1", needs_reference=True),
         Known(name="ragas", version="0.4.3", needs_reference=True),
         Known(name="selfcheckgpt", version="0.1.7", needs_reference=False),
+        Known(name="uqlm", version="0.6.7", needs_reference=False),
     )
 }
