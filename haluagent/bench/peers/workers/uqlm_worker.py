@@ -19,8 +19,9 @@ for name in ("uqlm", "uqlm.utils", "uqlm.white_box"):
 from langchain_openai import ChatOpenAI  # noqa: E402
 from uqlm.white_box.p_true import PTrueScorer  # noqa: E402
 
-# Its client reads OPENAI_BASE_URL and OPENAI_API_KEY. LangChain's own limit has a name that not every server reads.
-SCORER = PTrueScorer(ChatOpenAI(model=_protocol.model(), temperature=0, logprobs=True, extra_body={"max_tokens": 1}))
+# The client reads OPENAI_BASE_URL and OPENAI_API_KEY, and the scorer has it ask for log-probabilities. LangChain's own limit of
+# tokens is sent under a name that not every server knows.
+SCORER = PTrueScorer(ChatOpenAI(model=_protocol.model(), temperature=0, extra_body={"max_tokens": 1}))
 RUNNER = asyncio.Runner()  # one loop for all items, as the client keeps its connections
 
 
