@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from haluagent.cli import bench_answers, bench_judge, bench_retrieval, bench_runs, bench_threshold, options
+from haluagent.cli import bench_answers, bench_facts, bench_judge, bench_retrieval, bench_runs, bench_threshold, options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import RetryErrors, WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Measure the agent, and other detectors, on labelled sets.", no_args_is_help=True)
 app.command()(bench_judge.judge)
 app.command()(bench_answers.answers)
+app.command()(bench_facts.facts)
 app.command()(bench_retrieval.retrieval)
 app.command()(bench_threshold.threshold)
 app.command()(bench_runs.runs)

@@ -11,9 +11,11 @@ from haluagent.judging.agreement import agreement, contained, counted, says
 from haluagent.judging.judge import NUMBER_MISSING, TextSource, answer_anew, ask, wording_of
 from haluagent.judging.passages import best_windows, missing_numbers, quoted
 from haluagent.judging.probabilities import agreed
+from haluagent.judging.traced import in_digits
 from haluagent.models.calibration import calibration_of
 from haluagent.protocols import SearchResult, ToolContext
 from haluagent.text.chinese import simplified
+from haluagent.text.stemmer import stem
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
@@ -60,8 +62,9 @@ def text_of(result: SearchResult) -> str:
 
 
 def subject_words(text: str) -> frozenset[str]:
-    """Return the words that say what a text is about; in which Chinese characters it is written makes no difference."""
-    return words(simplified(text))
+    """Return the words that say what a text is about, English ones without their endings; in which Chinese characters it is written
+    makes no difference."""
+    return frozenset(map(stem, words(simplified(text))))
 
 
 def asked_words(question: str) -> frozenset[str]:
@@ -147,7 +150,7 @@ async def read_passage(
             likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
             likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, text)
             supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
-    missing = tuple(missing_numbers(sentence.claim, f"{text} {context.question}"))
+    missing = in_digits(missing_numbers(sentence.claim, f"{text} {context.question}"))
     supported = min(supported, NUMBER_MISSING) if missing else supported
     return PassageVerdict(result, source, place, supported, judged.silent, anew, agrees, missing, judged.against)
 

@@ -6,8 +6,7 @@ Long texts are cut into windows; any window may support a sentence, and where no
 """
 
 import asyncio
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from haluagent.judging.agreement import agreement, counted
@@ -22,7 +21,7 @@ from haluagent.judging.probabilities import (
     log_odds,
     of_outcomes,
 )
-from haluagent.judging.traced import trace_numbers
+from haluagent.judging.traced import in_digits, trace_numbers
 from haluagent.models.calibration import Calibration, MatchCurve, Wording, calibration_of, fine_tuned_tools_of
 from haluagent.prompts import conversation
 from haluagent.protocols import Message, Model, ToolContext
@@ -30,7 +29,6 @@ from haluagent.text.windows import clip
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
-_DIGIT = re.compile(r"[1-9]")
 OPTIONS = ("A", "B")
 OUTCOMES = ("A", "B", "C")  # the text says so, says something else, does not say
 WINDOW_TOKENS = 1000
@@ -81,7 +79,7 @@ class Reading:
     @property
     def absent(self) -> tuple[str, ...]:
         """Return the missing numbers in digits: one in words is often the text's, written another way."""
-        return tuple(number for number in self.missing if in_digits([number]))
+        return in_digits(self.missing)
 
 
 def wording_of(context: ToolContext) -> Wording:
@@ -122,11 +120,6 @@ async def weigh(
             supported, 1 - UNCALIBRATED if votes else without_number(wording, calibration_of(context.model))
         )
     return Reading(judged, supported, anew, agrees, traced.missing, traced.lines)
-
-
-def in_digits(numbers: Iterable[str]) -> bool:
-    """Return whether one of the numbers is written in digits: in words it is often one of the text's, written another way."""
-    return any(_DIGIT.search(number) for number in numbers)
 
 
 def without_number(wording: Wording, calibration: Calibration) -> float:

@@ -1,5 +1,6 @@
 """Where the numbers, the times of day and the days of a claim come from that a text does not have."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +28,11 @@ class NumbersTraced(NamedTuple):
     by_chance: bool
 
 
+def in_digits(numbers: Iterable[str]) -> tuple[str, ...]:
+    """Return the numbers that are written in digits and are not 0: one in words, and none, are often the text's, written another way."""
+    return tuple(one for one in numbers if any(character.isdecimal() and int(character) for character in one))
+
+
 def trace_numbers(claim: str, text: str, language: Language) -> NumbersTraced:
     """Return where the numbers of a claim come from that a text does not have. A time of day and a day count as a whole."""
     traced: dict[str, str | None] = {}
@@ -44,8 +50,7 @@ def trace_numbers(claim: str, text: str, language: Language) -> NumbersTraced:
             if line is None:
                 others = [other for other in numbers if other is not one]
                 traced[one.text] = line = derivation(one, known, others)
-                in_digits = any(character.isdecimal() for character in one.text)
-                by_chance = by_chance or (one.span in figures and line is not None and in_digits)
+                by_chance = by_chance or (one.span in figures and line is not None and bool(in_digits([one.text])))
     for clock in clocks:
         traced[clock.text] = next((fact for fact in facts if fact.endswith(f" = {clock.text}")), None)
     facts = calendar_facts(claim, text, language) if days else []

@@ -23,10 +23,10 @@ class ClaimBesideText(NamedRow):
     wrong: bool
 
 
-def sources(data: Path, names: str | None = None) -> dict[str, list[Item]]:
+def sources(data: Path, names: str | None = None, *, passages: bool = False) -> dict[str, list[Item]]:
     """Return the items of each source: of every `.jsonl` file in `data`, or of those in `names`, separated by commas. A
-    name of the catalogue is read as that set, where it has references. Raises ConfigError if a source or one of its rows
-    cannot be read, or if there is none."""
+    name of the catalogue is read as that set, where it has references or, with `passages`, passages to search. Raises ConfigError
+    if a source or one of its rows cannot be read, or if there is none."""
     if not data.is_dir():
         raise ConfigError(f"{data} is no directory: give with --data the directory that holds the files of the sources")
     if names is None:
@@ -35,7 +35,7 @@ def sources(data: Path, names: str | None = None) -> dict[str, list[Item]]:
         wanted = list(dict.fromkeys(filter(None, (name.strip() for name in names.split(",")))))
     if not wanted:
         raise ConfigError(f"{data} holds no .jsonl file: give a directory with one file a source")
-    return {name: _of_set(name, data) if name in DATASETS else _of_file(name, data) for name in wanted}
+    return {name: _of_set(name, data, passages) if name in DATASETS else _of_file(name, data) for name in wanted}
 
 
 def sample(items: Sequence[Item], size: int) -> list[Item]:
@@ -87,8 +87,11 @@ def _of_file(name: str, data: Path) -> list[Item]:
     ]  # fmt: skip
 
 
-def _of_set(name: str, data: Path) -> list[Item]:
-    items = [item.model_copy(update={"group": digest(item.reference)}) for item in load(name, data) if item.reference]
+def _of_set(name: str, data: Path, passages: bool) -> list[Item]:
+    items = load(name, data)
+    if passages and DATASETS[name].passages is not None:
+        return items
+    items = [item.model_copy(update={"group": digest(item.reference)}) for item in items if item.reference]
     if not items:
         raise ConfigError(f"{name} has no references: claims are judged beside a text")
     return items

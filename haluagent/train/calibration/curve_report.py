@@ -10,8 +10,9 @@ from haluagent.bench.scoring.scores import auroc
 from haluagent.corpora.passages import LANGUAGES
 from haluagent.errors import ConfigError
 from haluagent.judging.comparison import CLEAR
-from haluagent.judging.judge import THREE_WAY, in_digits, without_number
+from haluagent.judging.judge import THREE_WAY, without_number
 from haluagent.judging.probabilities import at_base_rate
+from haluagent.judging.traced import in_digits
 from haluagent.models.calibration import EMBEDDED, Calibration, Wording
 from haluagent.train.calibration.curves import (
     FittedCurve,

@@ -1,0 +1,65 @@
+"""`haluagent bench facts`: claims whose evidence has to be found."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from haluagent.cli import options
+from haluagent.cli.bench_running import show
+from haluagent.cli.endpoints import WorkOptions, make_agents, works
+from haluagent.cli.options import AgentOptions
+
+
+@options.takes(
+    *options.MODEL, "autonomy", "base_rate", "no_reflect", "ablate", "sandbox", "max_queries", "samples", search="none"
+)
+@works(without=["limit"])
+def facts(
+    data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
+    out: Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")],
+    sources: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,…", help="Only these sources; names of 'bench list' are read as those sets."),
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=2, help="Claims taken of each source, at most half of them with either label.")
+    ] = 60,
+    beside: Annotated[list[Path] | None, typer.Option(help="Documents that are searched as well. Repeatable.")] = None,
+    passages: Annotated[int, typer.Option(min=0, help="Add made passages up to this number.")] = 0,
+    *,
+    work: WorkOptions,
+    wanted: AgentOptions,
+) -> None:
+    """Check labelled claims that the agent has to look up: the texts of all claims of all sources are in one index, which is
+    made beside RUN. Print how many are decided, and rightly. The same command resumes where it stopped."""
+    from haluagent.bench import facts as bench
+    from haluagent.bench import run
+    from haluagent.bench.datasets import claims_beside_texts as claims
+    from haluagent.bench.methods.registry import METHODS
+
+    opened = bench.without_texts(claims.sources(data, sources, passages=True))
+    chosen = {name: claims.sample(own, sample) for name, own in opened.items.items()}
+    agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
+    folder = out.with_name(f"{out.name}.index")
+
+    def searches() -> dict[str, "bench.LocalIndex"]:
+        folder.mkdir(exist_ok=True)
+        made = bench.index(folder, opened.texts, chosen, data, beside or (), passages)
+        return dict.fromkeys(chosen, made)
+
+    show(
+        lambda progress: run.judge(
+            [(name, item, "haluagent") for name, item in claims.in_turns(chosen)],
+            agents,
+            out,
+            methods={"haluagent": METHODS["haluagent"]},
+            searches=searches,
+            in_flight=at_once,
+            bounds=work.bounds,
+            again=work.retry_errors,
+            progress=progress,
+        ),
+        out,
+        lambda rows: bench.table(rows, opened.evidence),
+    )
