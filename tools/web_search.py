@@ -64,8 +64,9 @@ def _can_search(context: ToolContext, sentence: Sentence) -> bool:
 async def web_search(context: ToolContext, sentence: Sentence, query: str) -> ToolResult:
     """Judge `sentence` against the best passages that a search for `query` finds.
 
-    Any passage that is read may support it, in either language. Only the passage that is most about the sentence can contradict it, and
-    only where it also is about the question. Where none decides, two that have different words of it are read as one text.
+    Any passage that is read may support it, in either language. Only the passage that is most about the sentence can contradict it
+    (`speaks_against`), and then another has to support it more surely. Where none decides, two that have different words of it are read
+    as one text.
     A passage that it was judged by before is not judged again. An empty result, a used-up quota and a time-out are told
     apart, and none of them decides anything.
     """
@@ -136,16 +137,19 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
         titles = "; ".join(dict.fromkeys(result.title[:60] for result in new))
         return ToolResult(observation=message("web_search.unrelated", context.language, titles=titles), again=True)
     best: PassageVerdict | None = None
+    contradicts = False
     for result in near:
         found = await read_passage(context, sentence, result)
         context.judged.append(result)
-        confidence = supports(found)
+        confidence = supports(found, doubted=contradicts)
         if confidence is not None and await _holds(context, sentence, found, "supported"):
             return _decided(context, sentence, "supported", found, confidence)
-        best = best or found
+        if best is None:
+            best = found
+            nearest = worth_reading(context, sentence, context.judged)[0] is found.result
+            contradicts = nearest and speaks_against(context, sentence, found)
     assert best is not None
-    nearest = worth_reading(context, sentence, context.judged)[0] is best.result
-    if nearest and speaks_against(context, sentence, best) and await _holds(context, sentence, best, "contradicted"):
+    if contradicts and await _holds(context, sentence, best, "contradicted"):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
     return await _together(context, sentence, near) or ToolResult(
         observation=_say(context, None, best, best.supported), again=True

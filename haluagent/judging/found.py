@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from haluagent.judging.agreement import agreement, contained, counted, says
-from haluagent.judging.judge import NUMBER_MISSING, TextSource, answer_anew, ask, wording_of
+from haluagent.judging.judge import TextSource, answer_anew, ask, without_number, wording_of
 from haluagent.judging.passages import best_windows, missing_numbers, quoted
 from haluagent.judging.probabilities import agreed
 from haluagent.judging.traced import in_digits
@@ -20,13 +20,17 @@ from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
 PASSAGE_TOKENS = 350
-SUPPORTED, CONTRADICTED = 0.7, 0.3  # judgements; between them nothing is decided by a judgement
+SUPPORTED, CONTRADICTED = 0.5, 0.3  # judgements; between them nothing is decided by a judgement
 QUOTED = 0.9  # what a page says word for word
-SUPPORTED_ALL_THE_SAME = 0.9  # where the passage gives another answer
+SUPPORTED_ALL_THE_SAME = 0.9  # where something speaks against it
 RELATED = 0.3  # the share of a sentence's words in a passage that could support it
-ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage that can contradict
+ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage, or in two, that are about the same
+# What contradicts (docs/calibration.md): the share of what does not support that says otherwise, in a passage with most words of the
+# claim, or in one with some of them.
+MOST, SOME = 0.6, 0.3
+OTHERWISE, OTHERWISE_FOR_CERTAIN = 0.95, 0.985
 # The share of the words of the answer that a passage gives by itself, in a sentence that says another one.
-DISAGREES = 0.25
+DISAGREES = 0.5
 _ASKING = re.compile(
     r"请问|你?知道|告诉我|为什么|什么(?:地方|时候|名字?|样|叫)?|哪(?:里|儿|个|些|位|国|一年|一年份|年|种|座|一)?|谁|多少|几|怎么样?|如何|叫什么|叫做|属于|吗|呢|啊|？"
 )
@@ -48,6 +52,11 @@ class PassageVerdict:
     missing: tuple[str, ...] = ()
     against: float = 0.0
     parts: tuple[tuple[TextSource, Span], ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Return whether the passage gives another answer by itself."""
+        return self.agrees is not None and self.agrees <= DISAGREES
 
     def evidence(self, context: ToolContext, sentence: Sentence) -> tuple[Evidence, ...]:
         """Return the place of each passage that is most about the sentence."""
@@ -151,7 +160,8 @@ async def read_passage(
             likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, text)
             supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
     missing = in_digits(missing_numbers(sentence.claim, f"{text} {context.question}"))
-    supported = min(supported, NUMBER_MISSING) if missing else supported
+    if missing:
+        supported = min(supported, without_number(wording_of(context), calibration_of(context.model)))
     return PassageVerdict(result, source, place, supported, judged.silent, anew, agrees, missing, judged.against)
 
 
@@ -165,22 +175,23 @@ def _answers(context: ToolContext, sentence: Sentence) -> bool:
     return sentence.index == 1 and bool(context.question)
 
 
-def supports(found: PassageVerdict) -> float | None:
+def supports(found: PassageVerdict, doubted: bool = False) -> float | None:
     """Return the confidence in [0, 1] that a passage supports the sentence; None where it does not. Where the passage gives
-    another answer by itself, which may only be a worse one ("a mason" for who built it), the judgement has to be surer."""
-    differs = found.agrees is not None and found.agrees <= DISAGREES
-    return found.supported if found.supported >= (SUPPORTED_ALL_THE_SAME if differs else SUPPORTED) else None
+    another answer by itself, which may only be a worse one ("a mason" for who built it), or where another passage says otherwise
+    (`doubted`), the judgement has to be surer."""
+    doubted = doubted or found.differs
+    return found.supported if found.supported > (SUPPORTED_ALL_THE_SAME if doubted else SUPPORTED) else None
 
 
 def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdict) -> bool:
-    """Return whether a passage contradicts the sentence, rather than not mentioning it: it says otherwise, and it has most
-    words of the sentence or, where that answers the question, half of the question's and another answer."""
-    if found.silent or found.supported > CONTRADICTED:
+    """Return whether a passage contradicts the sentence, rather than not mentioning it: it is about the same, as far as shared words
+    tell, and it says otherwise. The fewer words are shared, the more certainly it has to. A sentence that answers the question is only
+    contradicted by a passage that gives another answer by itself."""
+    answers = _answers(context, sentence)
+    if found.silent or found.supported > CONTRADICTED or (answers and not found.differs):
         return False
-    has, answers = subject_words(found.source.text), _answers(context, sentence)
-    if answers:
-        differs = found.agrees is not None and found.agrees <= DISAGREES
-        about = differs and share(asked_words(context.question), has) >= ABOUT_QUESTION
-    else:
-        about = share(subject_words(sentence.claim), has) >= ABOUT_CLAIM
-    return about and found.against > 0.5
+    wanted = asked_words(context.question) if answers else subject_words(sentence.claim)
+    about = share(wanted, subject_words(found.source.text))
+    if about >= MOST:
+        return found.against > (0.5 if answers else OTHERWISE)
+    return about >= SOME and found.against >= OTHERWISE_FOR_CERTAIN

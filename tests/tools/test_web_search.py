@@ -92,7 +92,7 @@ def test_a_passage_about_something_else_contradicts_nothing(call: Any, text: str
     assert (result.label, result.evidence) == (None, ())
 
 
-@pytest.mark.parametrize(("believed", "label"), [(0.45, "supported"), (0.01, None)])
+@pytest.mark.parametrize(("believed", "label"), [(0.3, "supported"), (0.01, None)])
 def test_an_answer_that_agrees_lifts_a_doubtful_judgement_and_not_a_low_one(
     call: Any, believed: float, label: str | None
 ) -> None:
@@ -107,6 +107,28 @@ def test_any_passage_may_support(call: Any) -> None:
     for_it = passage("Old maps of Dresden: the Rhine.", "Maps")
     result, _ = call(Found(against, for_it), lambda prompt: 0.99 if "Old maps" in prompt else 0.01, free="Rhine")
     assert result.label == "supported" and result.evidence[0].url == "file:///Maps.txt"
+
+
+@pytest.mark.parametrize(("surely", "label"), [(0.7, "contradicted"), (0.95, "supported")])
+def test_where_the_nearest_passage_contradicts_another_has_to_support_more_surely(
+    call: Any, surely: float, label: str
+) -> None:
+    near, other = "The river Elbe flows through Dresden.", "The Rhine is the river of Dresden, a poem says."
+
+    def believed(text: str) -> Belief:
+        return surely if other in text else "otherwise"
+
+    assert call(Found(passage(near), passage(other, "Poem")), believed)[0].label == label
+    assert call(Found(passage(other, "Poem")), believed)[0].label == "supported"
+
+
+def test_a_number_in_words_that_a_passage_lacks_is_left_to_the_judgement(call: Any) -> None:
+    found = Found(passage("The river Elbe flows through Dresden."))
+    labels = [
+        call(found, 0.9, f"The Elbe flows through Dresden, {how} time.", "the Elbe")[0].label
+        for how in ("one", "for 250")
+    ]
+    assert labels == ["supported", None]
 
 
 def test_only_the_best_passages_are_read(call: Any) -> None:
