@@ -14,9 +14,8 @@ from haluagent.judging.found import (
     read_together,
     share,
     speaks_against,
-    subject_words,
     supports,
-    text_of,
+    words_of,
     worth_reading,
 )
 from haluagent.protocols import Multilingual, SearchResult, ToolContext
@@ -27,6 +26,7 @@ from haluagent.tools.translate.comparison import ModelTranslator
 from haluagent.types import Label, Language, Sentence, ToolResult
 
 RESULTS = 5
+QUERY = 200  # characters of a query that is not the model's
 READ = 3  # passages that are judged, those first that are most about the sentence
 
 
@@ -89,12 +89,15 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
 
 
 async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[SearchResult]:
-    """Search for the query, and for the question as well where nothing that is found is about it."""
+    """Search for the query, and for the question and the sentence themselves in a collection on this machine, where that costs
+    nothing, or where nothing that is found is about the question."""
     assert context.search is not None
     results = await context.search.search(query, RESULTS, context.language)
     asked = asked_words(context.question)
-    if asked and all(share(asked, subject_words(f"{one.title} {text_of(one)}")) < ABOUT_QUESTION for one in results):
-        more = await context.search.search(context.question[:200], RESULTS, context.language)
+    here = bool(await _languages(context))
+    if here or (asked and not any(share(asked, words_of(one)) >= ABOUT_QUESTION for one in results)):
+        own = f"{context.question} {sentence.claim}".strip() if here else context.question
+        more = await context.search.search(own[:QUERY], RESULTS, context.language)
         known = {(one.url, one.offset) for one in results}
         results = results + [one for one in more if (one.url, one.offset) not in known]
     return results
@@ -104,7 +107,7 @@ async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | 
     """Search for a translation of the sentence where the collection has texts in the other language too. A passage in another
     language can only support the sentence: which words it shares with it is not known. None where none does."""
     other: Language = "zh" if context.language == "en" else "en"
-    if not isinstance(context.search, Multilingual) or other not in await context.search.languages():
+    if context.search is None or other not in await _languages(context):
         return None
     try:
         claim = await ModelTranslator(context.model, context.language).translate(
@@ -122,6 +125,11 @@ async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | 
         if confidence is not None and await _holds(context, sentence, found, "supported"):
             return _decided(unasked, turned, "supported", found, confidence)
     return None
+
+
+async def _languages(context: ToolContext) -> frozenset[Language]:
+    """Return the languages of a collection on this machine; none for a service."""
+    return await context.search.languages() if isinstance(context.search, Multilingual) else frozenset()
 
 
 async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchResult], query: str) -> ToolResult:

@@ -257,15 +257,16 @@ class _Branch:
 
     async def end_without_check(self, turn: turn_format.ModelTurn, result: ToolResult) -> MemoryEntry | None:
         """End the branch where the model says that there is nothing to check, or no tool to check it with. The first is tested, also
-        by the reference. For the second, every tool that could look it up is tried first; what the model said is kept for the
-        reason."""
-        empty = result.label == "no_claim" and not states_something(self.sentence.text)
+        by the reference, and not believed of what it has looked up. For the second, every tool that could look it up is tried
+        first; what the model said is kept for the reason."""
+        looked_up = any(self.state.registry[name].external for name in self.asked)  # what is looked up claims something
+        empty = result.label == "no_claim" and not looked_up and not states_something(self.sentence.text)
         readable = self.state.task.reference is not None and READER in (item.name for item in self.offered)
         if empty and not await is_claim(self.state.task, self.sentence, self.model):
             # "Okafor bakes the cakes." seems to claim nothing, and may be wrong.
             entry = self.clearly((await self.read())[1]) if readable else None
             return entry or label(self.state, self.sentence, turn.call, result)
-        if self.could_look_up():
+        if self.could_look_up() and not (looked_up and all(self.asked[one.name] for one in self.offered if not one.system)):
             self.offered = [item for item in self.offered if not item.system]
             self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
             self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))

@@ -70,6 +70,11 @@ def text_of(result: SearchResult) -> str:
     return result.text if result.text is not None else result.snippet
 
 
+def words_of(result: SearchResult) -> frozenset[str]:
+    """Return the words that say what a result is about."""
+    return subject_words(f"{result.title} {text_of(result)}")
+
+
 def subject_words(text: str) -> frozenset[str]:
     """Return the words that say what a text is about, English ones without their endings; in which Chinese characters it is written
     makes no difference."""
@@ -87,15 +92,16 @@ def share(wanted: frozenset[str], found: frozenset[str]) -> float:
 
 
 def worth_reading(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> list[SearchResult]:
-    """Return the results that share enough words with the sentence or the question to say anything of it, best
-    first."""
+    """Return the results that share enough words with the sentence or the question to say anything of it, best first. Of a short
+    one, half of its own words is enough."""
     asked, said = asked_words(context.question), subject_words(sentence.claim)
     near = []
     for result in results:
-        found = subject_words(f"{result.title} {text_of(result)}")
+        found = words_of(result)
         if not text_of(result).strip():
             continue
-        if share(said, found) >= RELATED or share(asked, found) >= ABOUT_QUESTION:
+        about = max(share(asked, found), share(found, said | asked))
+        if share(said, found) >= RELATED or about >= ABOUT_QUESTION:
             near.append((len((asked | said) & found), result))
     return [result for _, result in sorted(near, key=lambda item: -item[0])]
 
@@ -110,7 +116,7 @@ def complementary(sentence: Sentence, results: Sequence[SearchResult]) -> tuple[
     """Return the two results of which each has words of the sentence that the other lacks, and which have most of them
     together: as many as one passage about it has. None where there are none."""
     said = subject_words(sentence.claim)
-    has = [said & subject_words(f"{one.title} {text_of(one)}") for one in results]
+    has = [said & words_of(one) for one in results]
     pairs = [
         pair
         for pair in combinations(range(len(results)), 2)

@@ -118,7 +118,6 @@ def test_a_model_is_told_what_it_may_call_whenever_that_changes(scripted: Any, e
     assert told == [
         f"Offered here: match, {ways_out}",
         f"Offered here: web_search, {ways_out}",
-        "Offered here: web_search",
     ]
 
 

@@ -36,6 +36,22 @@ def test_where_there_is_a_search_a_claim_is_looked_up_before_it_is_given_up(scri
     assert (evidence.url, evidence.span) == ("file:///whales.txt", (0, 35))
 
 
+@pytest.mark.parametrize("ending", ['get_answer(sentence={}, label="no_claim")', "get_answer(sentence={})"])
+def test_what_was_looked_up_in_vain_stays_open_and_is_not_looked_up_in_haste(scripted: Any, ending: str) -> None:
+    """A model that has searched for a sentence may say that it claims nothing, as small ones do; it is asked nothing more."""
+
+    def say(messages: Any) -> str:
+        name = scripted.checked(messages)
+        searched = any("web_search(" in one["content"] for one in messages if one["role"] == "assistant")
+        return "ACTION: " + (ending if searched else 'web_search(sentence={}, query="seals")').format(name)
+
+    with HaluAgent(scripted(say, choose=0.01), search=OneDocument(), sandbox="none") as agent:
+        detection = agent.detect("Do they?", "Yes they do. Sea lions sleep on rocks.")
+    assert by_sentence(detection)[2] == "unverified"
+    called = [step.call.name for step in detection.steps if step.sentence == 2 and step.call]
+    assert called == ["web_search", "get_answer"]
+
+
 def test_a_call_with_something_made_up_is_rejected_and_in_the_report(scripted: Any) -> None:
     def say(messages: Any) -> str:
         year = "" if "is in none of the texts" in messages[-1]["content"] else " 1815"

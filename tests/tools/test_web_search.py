@@ -109,6 +109,21 @@ def test_any_passage_may_support(call: Any) -> None:
     assert result.label == "supported" and result.evidence[0].url == "file:///Maps.txt"
 
 
+def test_a_collection_on_this_machine_is_searched_for_the_sentence_itself_too(call: Any, tmp_path: Path) -> None:
+    """The model's query finds nothing; a service, where a query may cost, is only asked for the question instead."""
+    (tmp_path / "elbe.txt").write_text("The great stream in the east of the country is the Vltava.")
+    index = LocalIndex(tmp_path / "index.db")
+    index.add([tmp_path / "elbe.txt"])
+    result, _ = call(index, 0.99, "It is a tributary, the Vltava.", "none")
+    assert result.label == "supported" and result.evidence[0].text.endswith("the Vltava.")
+
+
+def test_half_of_the_words_of_a_short_passage_make_it_worth_reading(call: Any) -> None:
+    said = "The river that flows through Dresden and many other old cities of Saxony and of its neighbours is long: the Elbe."
+    assert call(Found(passage("Elbe, Saxony.", "x")), 0.99, said, "none")[0].label == "supported"
+    assert call(Found(passage("Elbe, or else the Nile, the Congo, the Volga.", "x")), 0.99, said, "none")[0].label is None
+
+
 @pytest.mark.parametrize(("surely", "label"), [(0.7, "contradicted"), (0.95, "supported")])
 def test_where_the_nearest_passage_contradicts_another_has_to_support_more_surely(
     call: Any, surely: float, label: str
