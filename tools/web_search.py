@@ -7,6 +7,7 @@ from haluagent.judging.comparison import holds_alone
 from haluagent.judging.found import (
     ABOUT_QUESTION,
     PassageVerdict,
+    answers,
     asked_words,
     complementary,
     new_among,
@@ -104,22 +105,22 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
 
 
 async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | None:
-    """Search for a translation of the sentence where the collection has texts in the other language too. A passage in another
-    language can only support the sentence: which words it shares with it is not known. None where none does."""
+    """Search for a translation of the sentence, and of the question that it answers, where the collection has texts in the other
+    language too. A passage in another language can only support the sentence: which words it shares with it is not known. None
+    where none does."""
     other: Language = "zh" if context.language == "en" else "en"
     if context.search is None or other not in await _languages(context):
         return None
+    said = f"{context.question} {sentence.claim}" if answers(context, sentence) else sentence.claim
     try:
-        claim = await ModelTranslator(context.model, context.language).translate(
-            sentence.claim, other, context.language
-        )
-        results = await context.search.search(claim, RESULTS, other)
+        query = await ModelTranslator(context.model, context.language).translate(said, other, context.language)
+        results = await context.search.search(query[:QUERY], RESULTS, other)
     except (ToolError, SearchError):
         return None
-    turned = sentence.model_copy(update={"standalone": claim})
+    turned = sentence.model_copy(update={"standalone": query})
     unasked = replace(context, question="")  # its words, too, are in the language of the sentence
     for result in worth_reading(unasked, turned, new_among(results, context.judged))[:READ]:
-        found = await read_passage(unasked, sentence, result)
+        found = await read_passage(context, sentence, result)
         context.judged.append(result)
         confidence = supports(found)
         if confidence is not None and await _holds(context, sentence, found, "supported"):

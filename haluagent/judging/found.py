@@ -15,6 +15,7 @@ from haluagent.judging.traced import in_digits
 from haluagent.models.calibration import calibration_of
 from haluagent.protocols import SearchResult, ToolContext
 from haluagent.text.chinese import simplified
+from haluagent.text.refusals import refusal
 from haluagent.text.stemmer import stem
 from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
@@ -57,6 +58,11 @@ class PassageVerdict:
     def differs(self) -> bool:
         """Return whether the passage gives another answer by itself."""
         return self.agrees is not None and self.agrees <= DISAGREES
+
+    @property
+    def unanswered(self) -> bool:
+        """Return whether the passage gives no answer, as far as the model can tell."""
+        return refusal(simplified(self.anew)) is not None
 
     def evidence(self, context: ToolContext, sentence: Sentence) -> tuple[Evidence, ...]:
         """Return the place of each passage that is most about the sentence."""
@@ -158,7 +164,7 @@ async def read_passage(
     found = replace(context, base_rate=0.5)  # it may be about something else
     judged = await ask(found, sentence, window, wording_of(context))
     supported, anew, agrees = judged.supported, "", None
-    if _answers(context, sentence) and judged.calibrated:
+    if answers(context, sentence) and judged.calibrated:
         anew = await answer_anew(context, window)
         if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
             agrees = contained(anew, sentence.claim, context.question)
@@ -175,7 +181,7 @@ def _source(result: SearchResult) -> TextSource:
     return TextSource("web_search", text_of(result), result.url, result.offset if result.text is not None else None)
 
 
-def _answers(context: ToolContext, sentence: Sentence) -> bool:
+def answers(context: ToolContext, sentence: Sentence) -> bool:
     """Return whether a sentence answers the question, if there is one: the first sentence does. A later one may take up
     the question's words and say something else."""
     return sentence.index == 1 and bool(context.question)
@@ -184,7 +190,9 @@ def _answers(context: ToolContext, sentence: Sentence) -> bool:
 def supports(found: PassageVerdict, doubted: bool = False) -> float | None:
     """Return the confidence in [0, 1] that a passage supports the sentence; None where it does not. Where the passage gives
     another answer by itself, which may only be a worse one ("a mason" for who built it), or where another passage says otherwise
-    (`doubted`), the judgement has to be surer."""
+    (`doubted`), the judgement has to be surer. One that gives no answer supports none."""
+    if found.unanswered:
+        return None
     doubted = doubted or found.differs
     return found.supported if found.supported > (SUPPORTED_ALL_THE_SAME if doubted else SUPPORTED) else None
 
@@ -193,11 +201,11 @@ def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdi
     """Return whether a passage contradicts the sentence, rather than not mentioning it: it is about the same, as far as shared words
     tell, and it says otherwise. The fewer words are shared, the more certainly it has to. A sentence that answers the question is only
     contradicted by a passage that gives another answer by itself."""
-    answers = _answers(context, sentence)
-    if found.silent or found.supported > CONTRADICTED or (answers and not found.differs):
+    answering = answers(context, sentence)
+    if found.silent or found.supported > CONTRADICTED or (answering and not found.differs):
         return False
-    wanted = asked_words(context.question) if answers else subject_words(sentence.claim)
+    wanted = asked_words(context.question) if answering else subject_words(sentence.claim)
     about = share(wanted, subject_words(found.source.text))
     if about >= MOST:
-        return found.against > (0.5 if answers else OTHERWISE)
+        return found.against > (0.5 if answering else OTHERWISE)
     return about >= SOME and found.against >= OTHERWISE_FOR_CERTAIN

@@ -121,7 +121,9 @@ def test_a_collection_on_this_machine_is_searched_for_the_sentence_itself_too(ca
 def test_half_of_the_words_of_a_short_passage_make_it_worth_reading(call: Any) -> None:
     said = "The river that flows through Dresden and many other old cities of Saxony and of its neighbours is long: the Elbe."
     assert call(Found(passage("Elbe, Saxony.", "x")), 0.99, said, "none")[0].label == "supported"
-    assert call(Found(passage("Elbe, or else the Nile, the Congo, the Volga.", "x")), 0.99, said, "none")[0].label is None
+    assert (
+        call(Found(passage("Elbe, or else the Nile, the Congo, the Volga.", "x")), 0.99, said, "none")[0].label is None
+    )
 
 
 @pytest.mark.parametrize(("surely", "label"), [(0.7, "contradicted"), (0.95, "supported")])
@@ -219,7 +221,8 @@ def test_a_passage_in_the_other_language_supports_and_never_contradicts(
     index = library(river=ELBE_ZH, cake="The cake of the house is made of apples.")
     result, model = call(index, believed, response="The river that flows through Dresden is the Elbe.", free=TURNED)
     assert result.label == label
-    assert any("易北河流经德累斯顿" in str(messages) for messages in model.seen)
+    judged = [str(messages) for messages in model.seen if "易北河流经德累斯顿" in str(messages)]
+    assert judged and all(QUESTION in prompt for prompt in judged)  # a bare answer says nothing without it
     if label:
         assert result.evidence[0].url.endswith("river.txt") and result.evidence[0].text in ELBE_ZH
 
