@@ -172,7 +172,7 @@ async def _together(context: ToolContext, sentence: Sentence, new: list[SearchRe
     if pair is None or not any(one in new for one in pair):
         return None
     found = await read_together(context, sentence, pair)
-    confidence = supports(found)
+    confidence = supports(found, doubted=True)  # they may be about two things
     if confidence is not None and await _holds(context, sentence, found, "supported"):
         return _decided(context, sentence, "supported", found, confidence)
     return None

@@ -22,7 +22,7 @@ from haluagent.types import Evidence, Sentence, Span
 
 PASSAGE_TOKENS = 350
 SUPPORTED, CONTRADICTED = 0.5, 0.3  # judgements; between them nothing is decided by a judgement
-QUOTED = 0.9  # what a page says word for word
+QUOTED = 0.95  # what a page says word for word
 SUPPORTED_ALL_THE_SAME = 0.9  # where something speaks against it
 RELATED = 0.3  # the share of a sentence's words in a passage that could support it
 ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage, or in two, that are about the same
