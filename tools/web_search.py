@@ -106,8 +106,8 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
 
 async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | None:
     """Search for a translation of the sentence, and of the question that it answers, where the collection has texts in the other
-    language too. A passage in another language can only support the sentence: which words it shares with it is not known. None
-    where none does."""
+    language too. A passage in another language can only support the sentence, and only surely: which words it shares with it is not
+    known. None where none does."""
     other: Language = "zh" if context.language == "en" else "en"
     if context.search is None or other not in await _languages(context):
         return None
@@ -122,7 +122,7 @@ async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | 
     for result in worth_reading(unasked, turned, new_among(results, context.judged))[:READ]:
         found = await read_passage(context, sentence, result)
         context.judged.append(result)
-        confidence = supports(found)
+        confidence = supports(found, doubted=True)
         if confidence is not None and await _holds(context, sentence, found, "supported"):
             return _decided(unasked, turned, "supported", found, confidence)
     return None

@@ -36,6 +36,8 @@ _ASKING = re.compile(
     r"请问|你?知道|告诉我|为什么|什么(?:地方|时候|名字?|样|叫)?|哪(?:里|儿|个|些|位|国|一年|一年份|年|种|座|一)?|谁|多少|几|怎么样?|如何|叫什么|叫做|属于|吗|呢|啊|？"
 )
 
+_CLAUSE_END = re.compile(r"[,，;；.。]")
+
 
 @dataclass(frozen=True)
 class PassageVerdict:
@@ -61,8 +63,8 @@ class PassageVerdict:
 
     @property
     def unanswered(self) -> bool:
-        """Return whether the passage gives no answer, as far as the model can tell."""
-        return refusal(simplified(self.anew)) is not None
+        """Return whether the passage gives no answer, as far as the model can tell: it says so, and may go on."""
+        return refusal(_CLAUSE_END.split(simplified(self.anew))[0]) is not None
 
     def evidence(self, context: ToolContext, sentence: Sentence) -> tuple[Evidence, ...]:
         """Return the place of each passage that is most about the sentence."""

@@ -72,5 +72,5 @@ def test_support_has_to_be_surer_where_something_speaks_against_it() -> None:
         (verdict(MOST, 0.95, 0.5, agrees=0.0), True, 0.95),
     ):
         assert supports(found, doubted) == confidence
-    for anew in ("not mentioned", "沒有說", "未提及"):
+    for anew in ("not mentioned", "沒有說，是個事實。", "未提及"):
         assert supports(replace(verdict(MOST, 0.97, 0.5), anew=anew)) is None
