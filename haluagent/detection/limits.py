@@ -30,7 +30,7 @@ class Limits(Record):
     format_errors: int = Field(default=2, ge=0)
     tokens: int | None = Field(default=None, ge=1)
     seconds: float | None = Field(default=None, gt=0)
-    queries: int = Field(default=2, ge=1)
+    queries: int = Field(default=1, ge=1)
 
 
 class BudgetExceeded(DetectionEnded):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from scripted import believes
 
-from haluagent import HaluAgent
+from haluagent import HaluAgent, Limits
 from haluagent.protocols import SearchResult
 from haluagent.report.lines import plain
 from haluagent.types import Detection
@@ -46,7 +46,8 @@ def test_what_was_looked_up_in_vain_stays_open_and_is_not_looked_up_in_haste(scr
         searched = any("web_search(" in one["content"] for one in messages if one["role"] == "assistant")
         return "ACTION: " + (ending if searched else 'web_search(sentence={}, query="seals")').format(name)
 
-    with HaluAgent(scripted(say, choose=believes(0.01)), search=OneDocument(), sandbox="none") as agent:
+    model, limits = scripted(say, choose=believes(0.01)), Limits(queries=2)
+    with HaluAgent(model, search=OneDocument(), sandbox="none", limits=limits) as agent:
         detection = agent.detect("Do they?", "Yes they do. Sea lions sleep on rocks.")
     assert by_sentence(detection)[2] == "unverified" and "something else" in detection.sentences[1].reason
     called = [step.call.name for step in detection.steps if step.sentence == 2 and step.call]
