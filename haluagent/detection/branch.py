@@ -266,7 +266,9 @@ class _Branch:
             # "Okafor bakes the cakes." seems to claim nothing, and may be wrong.
             entry = self.clearly((await self.read())[1]) if readable else None
             return entry or label(self.state, self.sentence, turn.call, result)
-        if self.could_look_up() and not (looked_up and all(self.asked[one.name] for one in self.offered if not one.system)):
+        if self.could_look_up() and not (
+            looked_up and all(self.asked[one.name] for one in self.offered if not one.system)
+        ):
             self.offered = [item for item in self.offered if not item.system]
             self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
             self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))
