@@ -1,7 +1,7 @@
 """`haluagent bench facts`: claims whose evidence has to be found."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from haluagent.cli import options
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
+
+if TYPE_CHECKING:
+    from haluagent.search.index.local import LocalIndex
 
 
 @options.takes(
@@ -43,7 +46,7 @@ def facts(
     agents, at_once = make_agents(wanted, work.endpoint, work.in_flight)
     folder = out.with_name(f"{out.name}.index")
 
-    def searches() -> dict[str, "bench.LocalIndex"]:
+    def searches() -> "dict[str, LocalIndex]":
         folder.mkdir(exist_ok=True)
         made = bench.index(folder, opened.texts, chosen, data, beside or (), passages)
         return dict.fromkeys(chosen, made)
