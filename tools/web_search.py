@@ -66,8 +66,8 @@ async def web_search(context: ToolContext, sentence: Sentence, query: str) -> To
     """Judge `sentence` against the best passages that a search for `query` finds.
 
     Any passage that is read may support it, in either language. Only the passage that is most about the sentence can contradict it
-    (`speaks_against`), and then another has to support it more surely. Where none decides, two that have different words of it are read
-    as one text.
+    (`speaks_against`), and then another has to support it more surely. Where none decides and the nearest does not say otherwise, two that
+    have different words of it are read as one text.
     A passage that it was judged by before is not judged again. An empty result, a used-up quota and a time-out are told
     apart, and none of them decides anything.
     """
@@ -160,14 +160,13 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
     assert best is not None
     if contradicts and await _holds(context, sentence, best, "contradicted"):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
-    return await _together(context, sentence, near) or ToolResult(
-        observation=_say(context, None, best, best.supported), again=True
-    )
+    together = None if best.against > 0.5 else await _together(context, sentence, near)
+    return together or ToolResult(observation=_say(context, None, best, best.supported), again=True)
 
 
 async def _together(context: ToolContext, sentence: Sentence, new: list[SearchResult]) -> ToolResult | None:
-    """Read two passages as one text, at least one of them new. None where they do not support the sentence: passages on two things
-    put together contradict much."""
+    """Read two passages as one text, at least one of them new, where the nearest does not say otherwise. None where they do not support
+    the sentence: passages on two things put together contradict much."""
     pair = complementary(sentence, context.judged)
     if pair is None or not any(one in new for one in pair):
         return None

@@ -15,6 +15,7 @@ from haluagent.judging.traced import in_digits
 from haluagent.models.calibration import calibration_of
 from haluagent.protocols import SearchResult, ToolContext
 from haluagent.text.chinese import simplified
+from haluagent.text.numbers import find_numbers
 from haluagent.text.refusals import refusal
 from haluagent.text.stemmer import stem
 from haluagent.text.words import words
@@ -100,16 +101,17 @@ def share(wanted: frozenset[str], found: frozenset[str]) -> float:
 
 
 def worth_reading(context: ToolContext, sentence: Sentence, results: list[SearchResult]) -> list[SearchResult]:
-    """Return the results that share enough words with the sentence or the question to say anything of it, best first. Of a short
-    one, half of its own words is enough."""
+    """Return the results that share enough words with the sentence, together with the question that it answers, or with the question to
+    say anything of it, best first. Of a short one, half of its own words is enough."""
     asked, said = asked_words(context.question), subject_words(sentence.claim)
+    wanted = asked | said if answers(context, sentence) else said
     near = []
     for result in results:
         found = words_of(result)
         if not text_of(result).strip():
             continue
         about = max(share(asked, found), share(found, said | asked))
-        if share(said, found) >= RELATED or about >= ABOUT_QUESTION:
+        if share(wanted, found) >= RELATED or about >= ABOUT_QUESTION:
             near.append((len((asked | said) & found), result))
     return [result for _, result in sorted(near, key=lambda item: -item[0])]
 
@@ -168,7 +170,7 @@ async def read_passage(
     supported, anew, agrees = judged.supported, "", None
     if answers(context, sentence) and judged.calibrated:
         anew = await answer_anew(context, window)
-        if words(anew) <= words(window) or says(window, anew):  # what the passage does not have is the model's own
+        if _is_of(window, anew):
             agrees = contained(anew, sentence.claim, context.question)
             likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
             likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, text)
@@ -177,6 +179,12 @@ async def read_passage(
     if missing:
         supported = min(supported, without_number(wording_of(context), calibration_of(context.model)))
     return PassageVerdict(result, source, place, supported, judged.silent, anew, agrees, missing, judged.against)
+
+
+def _is_of(text: str, answer: str) -> bool:
+    """Return whether an answer is that of a text, which has its words or, if it is a number, its value. Any other is the model's own."""
+    numbers = find_numbers(answer) and not missing_numbers(answer, text)
+    return bool(numbers) or words(answer) <= words(text) or says(text, answer)
 
 
 def _source(result: SearchResult) -> TextSource:

@@ -111,11 +111,39 @@ def test_any_passage_may_support(call: Any) -> None:
 
 def test_a_collection_on_this_machine_is_searched_for_the_sentence_itself_too(call: Any, tmp_path: Path) -> None:
     """The model's query finds nothing; a service, where a query may cost, is only asked for the question instead."""
-    (tmp_path / "elbe.txt").write_text("The great stream in the east of the country is the Vltava.")
+    (tmp_path / "elbe.txt").write_text("A tributary flows there: the Vltava.")
     index = LocalIndex(tmp_path / "index.db")
     index.add([tmp_path / "elbe.txt"])
     result, _ = call(index, 0.99, "It is a tributary, the Vltava.", "none")
-    assert result.label == "supported" and result.evidence[0].text.endswith("the Vltava.")
+    assert result.label == "supported" and "Vltava" in result.evidence[0].text
+
+
+def test_an_answer_shares_words_with_the_question_too(call: Any) -> None:
+    """Any page may hold a bare number."""
+    for text, label in (("On page 18 there is nothing.", None), ("18 rivers flow through Dresden.", "supported")):
+        assert call(Found(passage(text, "x")), 0.99, "18.", "18")[0].label == label
+
+
+def test_a_number_written_another_way_is_the_passages_own_answer(call: Any) -> None:
+    said = "The river that flows through Dresden is 18 fathoms deep."
+    found = Found(passage("The river that flows through Dresden is fifteen fathoms deep."))
+    assert call(found, 0.05, said, "15 fathoms")[0].label == "contradicted"
+    assert call(found, 0.05, said, "16 fathoms")[0].label is None
+
+
+@pytest.mark.parametrize(("alone", "label"), [("otherwise", None), ("silent", "supported")])
+def test_two_passages_are_not_read_together_where_the_nearest_says_otherwise(
+    call: Any, alone: Belief, label: str | None
+) -> None:
+    near, other = "The river in Dresden is the Elbe.", "The Rhine is wide and flows far."
+
+    def believed(text: str) -> Belief:
+        if near in text:
+            return 0.99 if other in text else alone
+        return "silent"
+
+    found = Found(passage(near, "a"), passage(other, "b"))
+    assert call(found, believed, "The river in Dresden is the Rhine.", "an ocean")[0].label == label
 
 
 def test_half_of_the_words_of_a_short_passage_make_it_worth_reading(call: Any) -> None:
