@@ -15,7 +15,6 @@ from haluagent.judging.traced import in_digits
 from haluagent.models.calibration import calibration_of
 from haluagent.protocols import SearchResult, ToolContext
 from haluagent.text.chinese import simplified
-from haluagent.text.numbers import find_numbers
 from haluagent.text.refusals import refusal
 from haluagent.text.stemmer import stem
 from haluagent.text.words import words
@@ -170,7 +169,7 @@ async def read_passage(
     supported, anew, agrees = judged.supported, "", None
     if answers(context, sentence) and judged.calibrated:
         anew = await answer_anew(context, window)
-        if _is_of(window, anew):
+        if _is_of(window, anew, context.question):
             agrees = contained(anew, sentence.claim, context.question)
             likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
             likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, text)
@@ -181,10 +180,11 @@ async def read_passage(
     return PassageVerdict(result, source, place, supported, judged.silent, anew, agrees, missing, judged.against)
 
 
-def _is_of(text: str, answer: str) -> bool:
-    """Return whether an answer is that of a text, which has its words or, if it is a number, its value. Any other is the model's own."""
-    numbers = find_numbers(answer) and not missing_numbers(answer, text)
-    return bool(numbers) or words(answer) <= words(text) or says(text, answer)
+def _is_of(text: str, answer: str, question: str) -> bool:
+    """Return whether an answer is that of a text, which has its words or the values of its numbers, if the question does not have them.
+    Any other is the model's own."""
+    numbers = bool(missing_numbers(answer, question)) and not missing_numbers(answer, text)
+    return numbers or words(answer) <= words(text) or says(text, answer)
 
 
 def _source(result: SearchResult) -> TextSource:

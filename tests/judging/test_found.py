@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from haluagent.judging.found import PassageVerdict, speaks_against, subject_words, supports
+from haluagent.judging.found import PassageVerdict, _is_of, speaks_against, subject_words, supports
 from haluagent.judging.judge import TextSource
 from haluagent.protocols import SearchResult
 
@@ -74,3 +74,10 @@ def test_support_has_to_be_surer_where_something_speaks_against_it() -> None:
         assert supports(found, doubted) == confidence
     for anew in ("not mentioned", "沒有說，是個事實。", "未提及"):
         assert supports(replace(verdict(MOST, 0.97, 0.5), anew=anew)) is None
+
+
+def test_a_number_that_only_the_question_has_is_no_answer_of_a_passage() -> None:
+    text = "It is about sixteen times as large as the city, which has 2,052 square kilometres."
+    assert _is_of(text, "16 times", "How large is the island?")
+    assert not _is_of(text, "16 times over", "Of what is it about 16 times the size?")
+    assert not _is_of(text, "17 times", "How large is the island?")
