@@ -14,9 +14,9 @@ from pydantic import ValidationInfo, field_validator, model_validator
 from haluagent.arithmetic.results import stated_results
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.rows import NamedRow, RowModel, Text, named
-from haluagent.bench.report.text import NONE, percent
+from haluagent.bench.report.text import NONE, short
 from haluagent.bench.rows import Row
-from haluagent.bench.scoring.sources import Estimate, estimate
+from haluagent.bench.scoring.sources import estimate
 from haluagent.detection.verdict import WAYS_OUT
 from haluagent.errors import ConfigError
 from haluagent.text.language import GAP
@@ -174,7 +174,7 @@ def table(sentences: Sequence[JudgedSentence]) -> str:
         cells = []
         for language in (None, *get_args(Language)):
             own = [one for one in sentences if chosen(one) and language in (None, one.language)]
-            cells.append(_cell(estimate([counts_as(one) for one in own], [one.answer for one in own])))
+            cells.append(short(estimate([counts_as(one) for one in own], [one.answer for one in own])))
         if any(cell != NONE for cell in cells):
             lines.append(f"| {name} | {' | '.join(cells)} |")
     instead = Counter(
@@ -204,8 +204,3 @@ _SHARES: tuple[tuple[str, Callable[[JudgedSentence], bool], Callable[[JudgedSent
     ("the right figure worked out", lambda one: one.worked_out is not None, lambda one: one.worked_out is True),
     ("no claims that no tool was called for", lambda one: one.tools == (), _well_called),
 )  # fmt: skip
-
-
-def _cell(share: Estimate) -> str:
-    text = percent(share.value)
-    return text if share.interval is None else f"{text} [{100 * share.interval[0]:.0f}, {100 * share.interval[1]:.0f}]"

@@ -6,14 +6,15 @@ The texts of all claims are in one index, with others. This is how a fact is che
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.loading import DATASETS, passages
-from haluagent.bench.report.text import percent
+from haluagent.bench.report.text import short
 from haluagent.bench.retrieval import build
 from haluagent.bench.rows import Row
-from haluagent.bench.scoring.sources import Estimate, estimate
+from haluagent.bench.scoring.sources import ALL, share
 from haluagent.search.index.local import LocalIndex
 
 HEAD = (
@@ -64,32 +65,24 @@ def table(rows: Sequence[Row], evidence: Mapping[Key, frozenset[str]]) -> str:
     claim called right stands in one of its texts."""
     lines = [f"| {' | '.join(HEAD)} |", "|---|" + "---:|" * (len(HEAD) - 1)]
     names = sorted({row.dataset for row in rows})
-    for name in [*names, *(["all sources"] if len(names) > 1 else [])]:
-        own = [row for row in rows if name in (row.dataset, "all sources")]
+    for name in [*names, *([ALL] if len(names) > 1 else [])]:
+        own = [row for row in rows if name in (row.dataset, ALL)]
         decided = [row for row in own if row.verdict is not None]
         supported = [row for row in own if row.verdict is False and not row.wrong and evidence.get(row.key[:2])]
+        shares = (
+            share(own, lambda row: row.verdict is not None),
+            share(decided, lambda row: row.verdict == row.wrong),
+            share([row for row in own if not row.wrong], lambda row: row.verdict is True),
+            share([row for row in own if row.wrong], lambda row: row.verdict is False),
+            share(supported, lambda row: _shows(row, evidence[row.key[:2]])),
+        )
         cells = [
-            _share(own, [row.verdict is not None for row in own]),
-            _share(decided, [row.verdict == row.wrong for row in decided]),
-            _share(right := [row for row in own if not row.wrong], [row.verdict is True for row in right]),
-            _share(wrong := [row for row in own if row.wrong], [row.verdict is False for row in wrong]),
-            _share(supported, [_shows(row, evidence[row.key[:2]]) for row in supported]),
-            f"{_mean([_searches(row) for row in own]):.1f}",
-            f"{_mean([row.seconds for row in own]):.1f}",
+            *map(short, shares),
+            f"{fmean(_searches(row) for row in own):.1f}",
+            f"{fmean(row.seconds for row in own):.1f}",
         ]
         lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _share(rows: Sequence[Row], counts: Sequence[bool]) -> str:
-    share: Estimate = estimate(counts, [row.group or row.id for row in rows])
-    if share.interval is None:
-        return percent(share.value)
-    return f"{percent(share.value)} [{100 * share.interval[0]:.0f}, {100 * share.interval[1]:.0f}]"
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _shows(row: Row, texts: frozenset[str]) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from haluagent.cli import options
+from haluagent.cli.bench_judge import Claims, Run, Sample, Sources
 from haluagent.cli.bench_running import show
 from haluagent.cli.endpoints import WorkOptions, make_agents, works
 from haluagent.cli.options import AgentOptions
@@ -15,19 +16,22 @@ if TYPE_CHECKING:
 
 
 @options.takes(
-    *options.MODEL, "autonomy", "base_rate", "no_reflect", "ablate", "sandbox", "max_queries", "samples", search="none"
+    *options.MODEL,
+    "autonomy",
+    "base_rate",
+    "no_reflect",
+    "ablate",
+    "sandbox",
+    "queries",
+    "opinion_samples",
+    search="none",
 )
 @works(without=["limit"])
 def facts(
-    data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
-    out: Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")],
-    sources: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,…", help="Only these sources; names of 'bench list' are read as those sets."),
-    ] = None,
-    sample: Annotated[
-        int, typer.Option(min=2, help="Claims taken of each source, at most half of them with either label.")
-    ] = 60,
+    data: Claims,
+    out: Run,
+    sources: Sources = None,
+    sample: Sample = 60,
     beside: Annotated[list[Path] | None, typer.Option(help="Documents that are searched as well. Repeatable.")] = None,
     passages: Annotated[int, typer.Option(min=0, help="Add made passages up to this number.")] = 0,
     *,

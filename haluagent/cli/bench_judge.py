@@ -13,6 +13,15 @@ from haluagent.cli.options import AgentOptions
 if TYPE_CHECKING:
     from haluagent.bench.methods.registry import Method
 
+Claims = Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")]
+Run = Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")]
+Sources = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,…", help="Only these sources; names of 'bench list' are read as those sets."),
+]
+Sample = Annotated[
+    int, typer.Option(min=2, help="Claims taken of each source, at most half of them with either label.")
+]
 Weights = Annotated[
     list[str] | None,
     typer.Option(
@@ -36,15 +45,10 @@ def other_methods(peers: str | None, weights: list[str] | None) -> "tuple[list[s
 @options.takes_model
 @works(without=["limit"])
 def judge(
-    data: Annotated[Path, typer.Option(help="The directory with one .jsonl file of labelled claims for each source.")],
-    out: Annotated[Path, typer.Option(metavar="RUN", help="The file of the run, JSON Lines; continued if it exists.")],
-    sources: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,…", help="Only these sources; names of 'bench list' are read as those sets."),
-    ] = None,
-    sample: Annotated[
-        int, typer.Option(min=2, help="Claims taken of each source, at most half of them with either label.")
-    ] = 60,
+    data: Claims,
+    out: Run,
+    sources: Sources = None,
+    sample: Sample = 60,
     full: Annotated[bool, typer.Option("--full", help="All claims of each source.")] = False,
     peers: Annotated[
         str | None,

@@ -13,6 +13,7 @@ class SharedSearch:
         self.name = provider.name
         self._provider = provider
         self._locks: dict[tuple[str, int, Language], asyncio.Lock] = {}
+        self._languages: frozenset[Language] | None = None
         self._found: dict[tuple[str, int, Language], list[SearchResult]] = {}
 
     async def search(self, query: str, count: int = 5, language: Language = "en") -> list[SearchResult]:
@@ -25,4 +26,8 @@ class SharedSearch:
 
     async def languages(self) -> frozenset[Language]:
         """Return the languages that the provider has texts in, none where it does not know; see `Multilingual.languages`."""
-        return await self._provider.languages() if isinstance(self._provider, Multilingual) else frozenset()
+        if self._languages is None:
+            self._languages = (
+                await self._provider.languages() if isinstance(self._provider, Multilingual) else frozenset()
+            )
+        return self._languages

@@ -89,6 +89,12 @@ def _source_line(figures: SourceFigures) -> list[str]:
     ]  # fmt: skip
 
 
+def short(share: Estimate) -> str:
+    """Format a share in percent with its interval in whole percent."""
+    text = percent(share.value)
+    return text if share.interval is None else f"{text} [{100 * share.interval[0]:.0f}, {100 * share.interval[1]:.0f}]"
+
+
 def _share(share: Estimate) -> str:
     return percent(share.value) + (_brackets(share.interval) if share.interval else "")
 

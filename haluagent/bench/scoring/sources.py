@@ -78,15 +78,15 @@ def _figures(source: str, rows: Sequence[Row], moved: Sequence[Row] | None) -> S
     return SourceFigures(
         source=source,
         scores=of_responses(rows),
-        false_alarms=_share([row for row in rows if not row.wrong], lambda row: row.verdict is not False),
-        misses=_share([row for row in rows if row.wrong], lambda row: row.verdict is False),
-        undecided=_share(rows, lambda row: row.verdict is None),
+        false_alarms=share([row for row in rows if not row.wrong], lambda row: row.verdict is not False),
+        misses=share([row for row in rows if row.wrong], lambda row: row.verdict is False),
+        undecided=share(rows, lambda row: row.verdict is None),
         transferred=of_responses(moved) if moved else None,
         cost=cost(rows),
     )
 
 
-def _share(rows: Sequence[Row], counts: Callable[[Row], bool]) -> Estimate:
+def share(rows: Sequence[Row], counts: Callable[[Row], bool]) -> Estimate:
     """Return the share of the rows that count, resampled as the scores are."""
     return estimate([counts(row) for row in rows], groups(rows))
 
