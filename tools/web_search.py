@@ -6,8 +6,10 @@ from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout, ToolErr
 from haluagent.judging.comparison import holds_alone
 from haluagent.judging.found import (
     ABOUT_QUESTION,
+    QUERY,
     PassageVerdict,
     answers,
+    as_it_stands,
     asked_words,
     complementary,
     new_among,
@@ -27,7 +29,6 @@ from haluagent.tools.translate.comparison import ModelTranslator
 from haluagent.types import Label, Language, Sentence, ToolResult
 
 RESULTS = 5
-QUERY = 200  # characters of a query that is not the model's
 READ = 3  # passages that are judged, those first that are most about the sentence
 
 
@@ -97,8 +98,8 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
     asked = asked_words(context.question)
     here = bool(await _languages(context))
     if here or (asked and not any(share(asked, words_of(one)) >= ABOUT_QUESTION for one in results)):
-        own = f"{context.question} {sentence.claim}".strip() if here else context.question
-        more = await context.search.search(own[:QUERY], RESULTS, context.language)
+        own = as_it_stands(context.question, sentence) if here else context.question[:QUERY]
+        more = await context.search.search(own, RESULTS, context.language)
         known = {(one.url, one.offset) for one in results}
         results = results + [one for one in more if (one.url, one.offset) not in known]
     return results

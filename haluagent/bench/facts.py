@@ -13,7 +13,7 @@ from haluagent.bench.datasets.items import Item
 from haluagent.bench.datasets.loading import DATASETS, passages
 from haluagent.bench.report.text import short
 from haluagent.bench.retrieval import build
-from haluagent.bench.rows import Row
+from haluagent.bench.rows import VERDICTS, Row
 from haluagent.bench.scoring.sources import ALL, share
 from haluagent.search.index.local import LocalIndex
 
@@ -62,11 +62,18 @@ def index(
 def table(rows: Sequence[Row], evidence: Mapping[Key, frozenset[str]]) -> str:
     """Return the figures of each source, and of all, as a Markdown table. Shares have their 95 % interval; claims about one text are
     resampled together. A claim is decided where it has a verdict. The deciding passage is shown where the evidence of a right
-    claim called right stands in one of its texts."""
+    claim called right stands in one of its texts. A source of answers with several sentences has a second line, for which the
+    sentence that answers, the first, decides alone."""
     lines = [f"| {' | '.join(HEAD)} |", "|---|" + "---:|" * (len(HEAD) - 1)]
     names = sorted({row.dataset for row in rows})
-    for name in [*names, *([ALL] if len(names) > 1 else [])]:
-        own = [row for row in rows if name in (row.dataset, ALL)]
+    parts: dict[str, Sequence[Row]] = {}
+    for name in names:
+        parts[name] = [row for row in rows if row.dataset == name]
+        if any(row.detection and len(row.detection.sentences) > 1 for row in parts[name]):
+            parts[f"{name}, first sentences"] = list(map(_by_first_sentence, parts[name]))
+    if len(names) > 1:
+        parts[ALL] = rows
+    for name, own in parts.items():
         decided = [row for row in own if row.verdict is not None]
         supported = [row for row in own if row.verdict is False and not row.wrong and evidence.get(row.key[:2])]
         shares = (
@@ -83,6 +90,13 @@ def table(rows: Sequence[Row], evidence: Mapping[Key, frozenset[str]]) -> str:
         ]
         lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _by_first_sentence(row: Row) -> Row:
+    """Return the row with the verdict on the first sentence that claims something."""
+    entries = row.detection.sentences if row.detection else ()
+    first = next((entry.label for entry in entries if entry.label != "no_claim"), None)
+    return row.model_copy(update={"verdict": VERDICTS.get(first)})
 
 
 def _shows(row: Row, texts: frozenset[str]) -> bool:

@@ -160,7 +160,9 @@ def takes(*names: str, without: Collection[str] = (), **values: Any) -> Decorato
 
 def gives(group: type, argument: str, names: Collection[str], values: dict[str, Any]) -> Decorator:
     """Return a decorator that gives a command options of these names, as `takes` does: fields of the dataclass `group`, of which the
-    command gets one as its `argument`."""
+    command gets one as its `argument`. Raises TypeError where the group has no such field."""
+    if unknown := {*names, *values} - {one.name for one in fields(group)}:
+        raise TypeError(f"{group.__name__} has no option {', '.join(sorted(unknown))}")
     options = [one for one in fields(group) if one.name in names]
     taken = [one.name for one in options]
     shared = [

@@ -21,13 +21,15 @@ from haluagent.detection.verdict import (
     undecided,
 )
 from haluagent.errors import FormatError
+from haluagent.judging.found import as_it_stands
 from haluagent.prompts import fence, fence_turn, render
-from haluagent.protocols import Generation, Message
+from haluagent.protocols import Generation, Message, Multilingual
 from haluagent.tooling import turn_format
 from haluagent.tooling.tool import Tool
 from haluagent.types import Language, MemoryEntry, Sentence, Step, Stop, ToolCall, ToolResult
 
 READER = "match"  # the tool that reads a sentence beside the reference
+SEARCHER = "web_search"  # the tool that looks a sentence up
 CLEARLY = 0.8  # the confidence with which a reference decides what seems to claim nothing
 
 
@@ -81,11 +83,12 @@ class _Branch:
         self.remark = ""
         self.doubted: MemoryEntry | None = None
         self.reading: Step | None = None  # beside the reference, before the model took a turn
+        self.unwritten = 0  # searches for which the model wrote no query
         self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
         guided = self.state.autonomy == "guided" and "reading" not in self.state.ablate
-        if guided and len(self.offered) > 1 and self.only_read() and (entry := await self.read_first()):
+        if guided and (entry := await self.look_first()):
             return entry
         while self.steps_left and not self.exhausted():
             self.steps_left -= 1
@@ -158,7 +161,7 @@ class _Branch:
         """Count a call that decided nothing, and return whether its tool may be called again, in other words, and a step is left
         for that."""
         self.asked[name] += 1
-        return result.again and self.steps_left > 0 and self.asked[name] < self.state.limits.queries
+        return result.again and self.steps_left > 0 and self.asked[name] - self.unwritten < self.state.limits.queries
 
     async def withdraw(self, name: str) -> None:
         """Stop offering a tool that has nothing new to say here. After the last one those are offered that were not yet."""
@@ -279,19 +282,37 @@ class _Branch:
         ended = render("reason", self.language, kind="ended", detail="") if refused else result.observation
         return await undecided(self.state, self.sentence, self.last_observation or ended, self.model)
 
+    def only(self, name: str) -> bool:
+        """Return whether nothing but the tool of this name can decide the sentence, if it claims anything."""
+        return [one.name for one in self.offered if not one.system] == [name]
+
     def only_read(self) -> bool:
         """Return whether nothing but reading the sentence beside the reference can decide it, if it claims anything."""
-        return self.state.task.reference is not None and [one.name for one in self.offered if not one.system] == [
-            READER
-        ]
+        return self.state.task.reference is not None and self.only(READER)
 
-    async def read_first(self) -> MemoryEntry | None:
-        """Read the sentence beside the reference before the model takes a turn, since there is no other tool to choose. The turn is
-        for what is left open: whether a sentence that is not clearly decided claims anything."""
-        turn, step = await self.read()
-        if states_something(self.sentence.text):
-            return await self.conclude(turn, step)
-        return self.clearly(step)
+    async def look_first(self) -> MemoryEntry | None:
+        """Read the sentence beside the reference, or look it up in a collection on this machine, before the model takes a turn, if there
+        is no other tool to choose. The turn is for what is left open: whether a sentence that is not clearly decided claims anything,
+        and a query in other words."""
+        if self.only_read() and len(self.offered) > 1:
+            turn, step = await self.read()
+            return await self.conclude(turn, step) if states_something(self.sentence.text) else self.clearly(step)
+        if self.only(SEARCHER) and isinstance(self.state.services.search, Multilingual):
+            turn, step = await self.look_up()
+            decided = step.result is not None and step.result.label is not None
+            claims = decided or len(self.offered) == 1 or states_something(self.sentence.text)
+            return await self.conclude(turn, step) if claims else None
+        return None
+
+    async def look_up(self) -> tuple[turn_format.ModelTurn, Step]:
+        """Search for the question and the sentence as they stand, which is no query of the model's."""
+        thought = render("reason", self.state.task.language, kind="look_up", detail="")
+        query = as_it_stands(self.state.task.question, self.sentence)
+        call = ToolCall(name=SEARCHER, arguments={"sentence": self.sentence.name, "query": query})
+        turn = turn_format.ModelTurn(thought=thought, call=call)
+        self.seen.append(call)
+        self.unwritten = 1
+        return turn, await act(self.state, self.sentence.index, turn, self.model, self.model.usage)
 
     async def read(self) -> tuple[turn_format.ModelTurn, Step]:
         """Read the sentence beside the reference, once."""

@@ -21,7 +21,7 @@ from haluagent.errors import HaluAgentError, ToolError
 from haluagent.events import Answered, Event, Found
 from haluagent.protocols import Model, Services
 from haluagent.sandbox.worker.work import as_work
-from haluagent.search.shared import SharedSearch
+from haluagent.search.shared import shared
 from haluagent.text.courtesies import courtesy
 from haluagent.tooling.registry import Registry
 from haluagent.tooling.turn_format import ModelTurn
@@ -81,7 +81,7 @@ class Run:
             single_transcript=strategy == "linear", demos="demos" not in ablate, free=autonomy == "free",
         )  # fmt: skip
         if services.search is not None:
-            services = replace(services, search=SharedSearch(services.search))
+            services = replace(services, search=shared(services.search))
         self.state = DetectionState(
             task, registry, limits, emit, closed_book, services, autonomy, ablate, samples=Samples(samples), base_rate=base_rate
         )  # fmt: skip

@@ -21,6 +21,7 @@ from haluagent.text.words import words
 from haluagent.types import Evidence, Sentence, Span
 
 PASSAGE_TOKENS = 350
+QUERY = 200  # characters of a query that is not the model's
 SUPPORTED, CONTRADICTED = 0.5, 0.3  # judgements; between them nothing is decided by a judgement
 QUOTED = 0.95  # what a page says word for word
 SUPPORTED_ALL_THE_SAME = 0.9  # where something speaks against it
@@ -92,6 +93,11 @@ def subject_words(text: str) -> frozenset[str]:
 def asked_words(question: str) -> frozenset[str]:
     """Return the words that say what a question is about, without those that only ask."""
     return subject_words(_ASKING.sub(" ", simplified(question)))
+
+
+def as_it_stands(question: str, sentence: Sentence) -> str:
+    """Return the query for the question and the sentence as they stand."""
+    return f"{question} {sentence.claim}".strip()[:QUERY]
 
 
 def share(wanted: frozenset[str], found: frozenset[str]) -> float:

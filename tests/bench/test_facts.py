@@ -139,3 +139,16 @@ def test_the_table_counts_what_is_decided_rightly_and_where_the_evidence_is_from
     cells = [cell.strip().split(" ")[0] for cell in lines[2].split("|")[1:-1]]
     assert cells == ["one", "6", "83.3", "60.0", "25.0", "50.0", "50.0", "0.0", "0.0"]
     assert len(lines) == 3  # a single source is not repeated as the whole
+
+
+def test_answers_of_several_sentences_are_also_counted_by_the_one_that_answers() -> None:
+    whole = row("a", False, None)
+    assert whole.detection
+    (entry,) = whole.detection.sentences
+    entries = [entry.model_copy(update={"label": label}) for label in ("no_claim", "supported", "unverified")]
+    several = whole.model_copy(update={"detection": whole.detection.model_copy(update={"sentences": tuple(entries)})})
+    lines = facts.table([several, row("b", True, True)], {}).splitlines()
+    assert [[cell.strip().split(" ")[0] for cell in line.split("|")[1:5]] for line in lines[2:]] == [
+        ["one", "2", "50.0", "100.0"],
+        ["one,", "2", "100.0", "100.0"],
+    ]

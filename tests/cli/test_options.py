@@ -87,6 +87,12 @@ def test_a_command_has_no_option_that_it_does_not_take() -> None:
     assert "--sandbox" not in str(said("--help")) and "--no-adapter" in str(said("--help"))
 
 
+@pytest.mark.parametrize("take", [lambda: takes("model", "sample"), lambda: takes("model", serach="none")])
+def test_an_option_that_there_is_not_cannot_be_taken(take: Any) -> None:
+    with pytest.raises(TypeError, match="AgentOptions has no option (sample|serach)"):
+        take()
+
+
 def test_options_that_exclude_each_other_are_refused() -> None:
     problem = said("--adapter", "a.json", "--no-adapter")
     assert isinstance(problem, ConfigError) and "not both" in str(problem)

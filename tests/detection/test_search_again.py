@@ -12,7 +12,7 @@ from haluagent import HaluAgent, Limits
 from haluagent.errors import SearchTimeout
 from haluagent.protocols import Message, SearchResult
 from haluagent.search.index.local import LocalIndex
-from haluagent.search.shared import SharedSearch
+from haluagent.search.shared import shared
 from haluagent.types import Detection, Language
 
 TOWER = "The Alster Tower was designed by Ada Brunn in 1911."
@@ -140,10 +140,55 @@ def test_a_query_under_way_is_waited_for_and_a_failed_one_sent_again() -> None:
             return [SearchResult(title="t", url="http://x", snippet=query)]
 
     async def both() -> list[Any]:
-        shared = SharedSearch(slow)
-        return await asyncio.gather(*(shared.search(query) for query in ("a  b", "a b", "a b")), return_exceptions=True)
+        together = shared(slow)
+        return await asyncio.gather(
+            *(together.search(query) for query in ("a  b", "a b", "a b")), return_exceptions=True
+        )
 
     slow = Slow()
     first, *others = asyncio.run(both())
     assert isinstance(first, SearchTimeout) and slow.asked == 2
     assert [one[0].url for one in others] == ["http://x"] * 2
+
+
+def test_a_collection_on_this_machine_is_searched_before_the_model_writes_a_query(
+    detect: Any, index: LocalIndex
+) -> None:
+    detection, model = detect(index, "said")
+    assert searched(detection) == [CLAIM] and detection.sentences[0].label == "supported"
+    assert all("ACTION" not in message["content"] for seen in model.seen for message in seen[1:])  # it took no turn
+    assert [step.thought for step in detection.steps if step.call and step.call.name == "web_search"] == [
+        "look it up as it stands"
+    ]
+
+
+@pytest.mark.parametrize("queries", [1, 2])
+def test_what_that_leaves_open_the_model_asks_in_other_words(detect: Any, index: LocalIndex, queries: int) -> None:
+    detection, model = detect(index, "silent", queries=queries)
+    assert searched(detection) == [CLAIM, *QUERIES[1 : queries + 1]]
+    assert judged(model, TOWER) == 1 and judged(model, BRUNN) <= 1
+
+
+@pytest.mark.parametrize("settings", [{"autonomy": "free"}, {"ablate": ["reading"]}])
+def test_a_model_that_leads_writes_the_first_query(settings: dict[str, Any], scripted: Any, index: LocalIndex) -> None:
+    model = scripted(writing(QUERIES, scripted), choose=believes("said"))
+    with HaluAgent(model, search=index, sandbox="none", reflect=False, **settings) as agent:
+        assert searched(agent.detect("", CLAIM))[:1] == QUERIES[:1]
+
+
+def test_a_sentence_that_was_looked_up_in_vain_may_still_claim_nothing(scripted: Any, index: LocalIndex) -> None:
+    """Unless it states something: a number, or a name inside."""
+    response = "The tower has quite a story. The Alster Tower was a gift of Ada Brunn to the town."
+
+    def say(messages: Sequence[Message]) -> str:
+        return f'ACTION: get_answer(sentence={scripted.checked(messages)}, label="no_claim")'
+
+    def believed(prompt: str) -> Any:
+        if "What is the statement?" in prompt:
+            return 0.01 if "A: information" in prompt else 0.99
+        return "silent"
+
+    with HaluAgent(scripted(say, choose=believes(believed)), search=index, sandbox="none", reflect=False) as agent:
+        detection = agent.detect("", response)
+    assert [entry.label for entry in detection.sentences] == ["no_claim", "unverified"]
+    assert len(searched(detection)) == 2
