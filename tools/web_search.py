@@ -6,6 +6,7 @@ from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout, ToolErr
 from haluagent.judging.comparison import holds_alone
 from haluagent.judging.found import (
     ABOUT_QUESTION,
+    EITHER_WAY,
     QUERY,
     PassageVerdict,
     answers,
@@ -161,7 +162,7 @@ async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchR
     assert best is not None
     if contradicts and await _holds(context, sentence, best, "contradicted"):
         return _decided(context, sentence, "contradicted", best, 1 - best.supported)
-    together = None if best.against > 0.5 else await _together(context, sentence, near)
+    together = None if best.against > EITHER_WAY else await _together(context, sentence, near)
     return together or ToolResult(observation=_say(context, None, best, best.supported), again=True)
 
 

@@ -30,7 +30,7 @@ ABOUT_QUESTION, ABOUT_CLAIM = 0.5, 0.6  # the share of their words in a passage,
 # What contradicts (docs/calibration.md): the share of what does not support that says otherwise, in a passage with most words of the
 # claim, or in one with some of them.
 MOST, SOME = 0.6, 0.3
-OTHERWISE, OTHERWISE_FOR_CERTAIN = 0.95, 0.985
+EITHER_WAY, OTHERWISE, OTHERWISE_FOR_CERTAIN = 0.5, 0.95, 0.985
 # The share of the words of the answer that a passage gives by itself, in a sentence that says another one.
 DISAGREES = 0.5
 _ASKING = re.compile(
@@ -161,7 +161,7 @@ async def read_passage(
     context: ToolContext, sentence: Sentence, result: SearchResult, tokens: int = PASSAGE_TOKENS
 ) -> PassageVerdict:
     """Judge the sentence against the best part of a passage. A quotation of the page needs no judgement; a sentence
-    that answers the question is compared with the answer that the passage gives by itself."""
+    that answers the question is compared with the answer that the passage gives by itself, where that could decide it."""
     text = text_of(result)
     source = _source(result)
     if span := quoted(sentence.text, text):
@@ -173,13 +173,15 @@ async def read_passage(
     found = replace(context, base_rate=0.5)  # it may be about something else
     judged = await ask(found, sentence, window, wording_of(context))
     supported, anew, agrees = judged.supported, "", None
-    if answers(context, sentence) and judged.calibrated:
+    weight = calibration_of(context.model).agreement[context.language]
+    may_turn = judged.against > EITHER_WAY or agreed(supported, 1.0, weight) > SUPPORTED
+    if answers(context, sentence) and judged.calibrated and may_turn:
         anew = await answer_anew(context, window)
         if _is_of(window, anew, context.question):
             agrees = contained(anew, sentence.claim, context.question)
             likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
             likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, text)
-            supported = agreed(supported, likeness, calibration_of(context.model).agreement[context.language])
+            supported = agreed(supported, likeness, weight)
     missing = in_digits(missing_numbers(sentence.claim, f"{text} {context.question}"))
     if missing:
         supported = min(supported, without_number(wording_of(context), calibration_of(context.model)))
@@ -223,5 +225,5 @@ def speaks_against(context: ToolContext, sentence: Sentence, found: PassageVerdi
     wanted = asked_words(context.question) if answering else subject_words(sentence.claim)
     about = share(wanted, subject_words(found.source.text))
     if about >= MOST:
-        return found.against > (0.5 if answering else OTHERWISE)
+        return found.against > (EITHER_WAY if answering else OTHERWISE)
     return about >= SOME and found.against >= OTHERWISE_FOR_CERTAIN

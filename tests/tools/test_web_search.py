@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Belief, believes
+from scripted import Belief, believes, prompt
 
 from haluagent.errors import QuotaExhausted, SearchError, SearchTimeout
 from haluagent.protocols import SearchResult, ToolContext
@@ -100,6 +100,12 @@ def test_an_answer_that_agrees_lifts_a_doubtful_judgement_and_not_a_low_one(
     for agreeing, expected in (("the Elbe", label), ("not mentioned", None)):
         assert call(found, believed, "It is the Elbe.", agreeing)[0].label == expected
     assert call(found, believed, "It is the Elbe, beside a volcano.", "the Elbe")[0].label is None
+
+
+@pytest.mark.parametrize(("believed", "asked"), [("silent", False), ("otherwise", True), (0.3, True), ("said", True)])
+def test_the_passages_own_answer_is_asked_for_where_it_could_decide(call: Any, believed: Belief, asked: bool) -> None:
+    _, model = call(Found(passage("The river Elbe flows through Dresden.")), believed)
+    assert any("Answer the question" in prompt(seen) for seen in model.seen) is asked
 
 
 def test_any_passage_may_support(call: Any) -> None:
