@@ -10,14 +10,17 @@ from haluagent.text.windows import clip
 from haluagent.types import Sentence
 
 CLAIM_TOKENS = 300
+# Added to the bound beside a reference: what comes here was read there and is not clearly decided, so it is more often no claim.
+NOT_DECIDED = 0.75
 
 
 async def is_claim(task: DetectionTask, sentence: Sentence, model: Meter) -> bool:
     """Return True where the model takes the sentence for information that can be right or wrong, rather than for a
-    greeting, an announcement or a feeling. It is asked twice, with the options in both orders."""
-    question = clip(task.question, CLAIM_TOKENS, task.count)[0]
+    greeting, an announcement or a feeling. It is asked twice, with the options in both orders, and without the question, whose
+    topic would weigh more than the sentence (docs/calibration.md)."""
     claim = clip(sentence.claim, CLAIM_TOKENS, task.count)[0]
     one, other, _ = await in_both_orders(
-        model, lambda turned: conversation("claim", task.language, question=question, claim=claim, turned=turned)
+        model, lambda turned: conversation("claim", task.language, claim=claim, turned=turned)
     )
-    return (log_odds(one) + log_odds(other)) / 2 > calibration_of(model).claims[task.language]
+    bound = calibration_of(model).claims[task.language] + (NOT_DECIDED if task.reference is not None else 0.0)
+    return (log_odds(one) + log_odds(other)) / 2 > bound

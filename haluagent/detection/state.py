@@ -18,7 +18,7 @@ Part = Literal["memory", "completion", "choice", "demos", "reading"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """What may be left out of a detection, to see what it does: what was found before, in prompts and for tools; the completion of
 sentences; the model's choice among the tools offered, in whose place chance decides; the tools' examples in the instructions; and
-the reading of a sentence beside the reference before the model's first turn."""
+what is read beside the reference, or looked up on this machine, before the model's first turn."""
 RECALLED = 3
 
 

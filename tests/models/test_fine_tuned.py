@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from scripted import believes, three_way
+from scripted import believes, prompt, three_way
 
 from haluagent import HaluAgent
 from haluagent.detection.check_worthiness import is_claim
@@ -104,6 +104,25 @@ def test_the_other_constants_are_those_of_the_model(scripted: Any, make_context:
         "embedded": ("contradicted", "contradicted", "supported", True, True),
         "other": (None, None, "contradicted", False, False),
     }
+
+
+@pytest.mark.parametrize(("believed", "alone", "beside"), [(0.5, True, True), (0.25, True, False), (0.1, False, False)])
+def test_beside_a_reference_less_is_taken_for_a_claim(
+    scripted: Any, believed: float, alone: bool, beside: bool
+) -> None:
+    """Log-odds of 0, -1.1 and -2.2 by the bound -1.5, and by one that is 0.75 higher; the question is not shown."""
+
+    def choose(messages: Any) -> list[float]:
+        shares = [believed, 1 - believed]
+        return shares[::-1] if "A: a greeting" in prompt(messages) else shares
+
+    bounds = EMBEDDED.model_copy(update={"claims": {"en": -1.5, "zh": -1.5}})
+    made = model(scripted, bounds, choose=choose)
+    beside_it = task(made, "It stands.")
+    for one, claims in ((replace(beside_it, reference=None), alone), (beside_it, beside)):
+        meter = Meter(made, Budget(Limits()))
+        assert asyncio.run(is_claim(one, split("It stands.")[0], meter)) is claims
+    assert made.seen and not any(beside_it.question in prompt(seen) for seen in made.seen)
 
 
 # What it is shown ------------------------------------------------------------------------------------------------

@@ -96,7 +96,8 @@ def test_an_answer_is_looked_up_in_an_index(tmp_path: Path, language: str, wrong
     index.add([file])
     known = {"answer": ANSWER[language], "passages": [TOWER[language]], "index": True}
     item = lesson("knowledge", language, ASKED[language], (WRONG if wrong else RIGHT)[language], wrong, **known)
-    found = detected(item, HaluAgent(gold_teacher(())(item, 0), search=index, sandbox=None))
+    taught = HaluAgent(gold_teacher(())(item, 0), search=index, sandbox=None, ablate=["reading"])
+    found = detected(item, taught)
     assert failing(found) is None
     assert {"web_search", "verdict"} <= called(found)
 
