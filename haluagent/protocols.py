@@ -200,7 +200,8 @@ class SearchProvider(Protocol):
 
 @runtime_checkable
 class Multilingual(Protocol):
-    """A search that knows the languages of its texts."""
+    """A collection on this machine, which knows the languages of its texts. A search in it costs nothing, so that it is also
+    searched for a question and a sentence as they stand."""
 
     async def languages(self) -> frozenset[Language]:
         """Return those of the supported languages that it has texts in."""

@@ -13,6 +13,7 @@ from haluagent.judging.found import (
     as_it_stands,
     asked_words,
     complementary,
+    cut,
     new_among,
     read_passage,
     read_together,
@@ -97,9 +98,9 @@ async def _find(context: ToolContext, sentence: Sentence, query: str) -> list[Se
     assert context.search is not None
     results = await context.search.search(query, RESULTS, context.language)
     asked = asked_words(context.question)
-    here = bool(await _languages(context))
+    here = isinstance(context.search, Multilingual)
     if here or (asked and not any(share(asked, words_of(one)) >= ABOUT_QUESTION for one in results)):
-        own = as_it_stands(context.question, sentence) if here else context.question[:QUERY]
+        own = as_it_stands(context.question, sentence) if here else cut(context.question, QUERY)
         more = await context.search.search(own, RESULTS, context.language)
         known = {(one.url, one.offset) for one in results}
         results = results + [one for one in more if (one.url, one.offset) not in known]
@@ -116,7 +117,7 @@ async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | 
     said = f"{context.question} {sentence.claim}" if answers(context, sentence) else sentence.claim
     try:
         query = await ModelTranslator(context.model, context.language).translate(said, other, context.language)
-        results = await context.search.search(query[:QUERY], RESULTS, other)
+        results = await context.search.search(cut(query, QUERY), RESULTS, other)
     except (ToolError, SearchError):
         return None
     turned = sentence.model_copy(update={"standalone": query})

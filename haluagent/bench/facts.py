@@ -63,7 +63,7 @@ def table(rows: Sequence[Row], evidence: Mapping[Key, frozenset[str]]) -> str:
     """Return the figures of each source, and of all, as a Markdown table. Shares have their 95 % interval; claims about one text are
     resampled together. A claim is decided where it has a verdict. The deciding passage is shown where the evidence of a right
     claim called right stands in one of its texts. A source of answers with several sentences has a second line, for which the
-    sentence that answers, the first, decides alone."""
+    first sentence that claims something decides alone."""
     lines = [f"| {' | '.join(HEAD)} |", "|---|" + "---:|" * (len(HEAD) - 1)]
     names = sorted({row.dataset for row in rows})
     parts: dict[str, Sequence[Row]] = {}
@@ -93,10 +93,14 @@ def table(rows: Sequence[Row], evidence: Mapping[Key, frozenset[str]]) -> str:
 
 
 def _by_first_sentence(row: Row) -> Row:
-    """Return the row with the verdict on the first sentence that claims something."""
-    entries = row.detection.sentences if row.detection else ()
-    first = next((entry.label for entry in entries if entry.label != "no_claim"), None)
-    return row.model_copy(update={"verdict": VERDICTS.get(first)})
+    """Return the row with nothing but the first sentence that is not called "no claim", and its verdict."""
+    if row.detection is None:
+        return row
+    first = [entry for entry in row.detection.sentences if entry.label != "no_claim"][:1]
+    verdict = VERDICTS.get(first[0].label) if first else None
+    return row.model_copy(
+        update={"verdict": verdict, "detection": row.detection.model_copy(update={"sentences": tuple(first)})}
+    )
 
 
 def _shows(row: Row, texts: frozenset[str]) -> bool:

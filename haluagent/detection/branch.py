@@ -73,7 +73,7 @@ class _Branch:
         self.withdrawn: set[str] = set()
         self.seen: list[ToolCall] = []
         self.failed: Counter[str] = Counter()
-        self.asked: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()  # the calls of turns
         self.turn_began = model.usage
         self.messages: list[Message] = state.task.messages(sentence, state.recalled(sentence))
         self.told = ""
@@ -83,14 +83,20 @@ class _Branch:
         self.remark = ""
         self.doubted: MemoryEntry | None = None
         self.reading: Step | None = None  # beside the reference, before the model took a turn
-        self.unwritten = 0  # searches for which the model wrote no query
+        self.looked_up = False
+        self.pending: tuple[turn_format.ModelTurn, Step] | None = None  # looked up, if the sentence claims anything
+        self.told_of: set[str] = set()  # the tools of which an observation was told
         self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
         guided = self.state.autonomy == "guided" and "reading" not in self.state.ablate
-        if guided and (entry := await self.look_first()):
+        if guided and len(self.offered) > 1 and self.only_read() and (entry := await self.read_first()):
             return entry
         while self.steps_left and not self.exhausted():
+            if guided and not self.looked_up and self.only(SEARCHER):
+                if entry := await self.look_up_first():
+                    return entry
+                continue
             self.steps_left -= 1
             turn = await self.next_turn()
             if turn is None:
@@ -112,6 +118,13 @@ class _Branch:
 
     async def act(self, turn: turn_format.ModelTurn) -> MemoryEntry | None:
         """Make the call, unless its result is known. Return the entry that it leads to, or None where the branch goes on."""
+        if self.pending and turn.call.name == SEARCHER:  # the model, too, takes the sentence for a claim
+            known_call = self.pending[0].call
+            if entry := await self.conclude_pending():
+                return entry
+            if turn.call == known_call or not self.only(SEARCHER):
+                return None
+        self.asked[turn.call.name] += 1
         known = self.reading.result if self.reading and self.reading.call == turn.call else None
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began, known)
         return await self.conclude(turn, step)
@@ -138,7 +151,8 @@ class _Branch:
             self.failed[turn.call.name] += 1
             if self.failed[turn.call.name] > 1:
                 await self.withdraw(turn.call.name)
-        earlier = self.last_observation if self.asked[turn.call.name] > 1 else ""
+        earlier = self.last_observation if turn.call.name in self.told_of else ""
+        self.told_of.add(turn.call.name)
         self.last_observation = "; ".join(filter(None, (earlier, observation)))
         self.reply_to(turn, said)
         return None
@@ -158,10 +172,8 @@ class _Branch:
         return None
 
     def may_ask_again(self, name: str, result: ToolResult) -> bool:
-        """Count a call that decided nothing, and return whether its tool may be called again, in other words, and a step is left
-        for that."""
-        self.asked[name] += 1
-        return result.again and self.steps_left > 0 and self.asked[name] - self.unwritten < self.state.limits.queries
+        """Return whether a tool that decided nothing may be called again, in other words, and a step is left for that."""
+        return result.again and self.steps_left > 0 and self.asked[name] < self.state.limits.queries
 
     async def withdraw(self, name: str) -> None:
         """Stop offering a tool that has nothing new to say here. After the last one those are offered that were not yet."""
@@ -275,6 +287,8 @@ class _Branch:
             self.offered = [item for item in self.offered if not item.system]
             self.remark = "" if turn.call.name == "get_answer" or self.repeats_a_demo(turn.call) else result.observation
             self.reply_to(turn, render("reason", self.language, kind="claims", detail=""))
+            if self.pending:
+                return await self.conclude_pending()
             if self.reading and self.only_read():
                 return await self.conclude(*await self.read())
             return None
@@ -290,29 +304,35 @@ class _Branch:
         """Return whether nothing but reading the sentence beside the reference can decide it, if it claims anything."""
         return self.state.task.reference is not None and self.only(READER)
 
-    async def look_first(self) -> MemoryEntry | None:
-        """Read the sentence beside the reference, or look it up in a collection on this machine, before the model takes a turn, if there
-        is no other tool to choose. The turn is for what is left open: whether a sentence that is not clearly decided claims anything,
-        and a query in other words."""
-        if self.only_read() and len(self.offered) > 1:
-            turn, step = await self.read()
-            return await self.conclude(turn, step) if states_something(self.sentence.text) else self.clearly(step)
-        if self.only(SEARCHER) and isinstance(self.state.services.search, Multilingual):
-            turn, step = await self.look_up()
-            decided = step.result is not None and step.result.label is not None
-            claims = decided or len(self.offered) == 1 or states_something(self.sentence.text)
-            return await self.conclude(turn, step) if claims else None
-        return None
+    async def read_first(self) -> MemoryEntry | None:
+        """Read the sentence beside the reference before the model takes a turn, since there is no other tool to choose. The turn is
+        for what is left open: whether a sentence that is not clearly decided claims anything."""
+        turn, step = await self.read()
+        if states_something(self.sentence.text):
+            return await self.conclude(turn, step)
+        return self.clearly(step)
 
-    async def look_up(self) -> tuple[turn_format.ModelTurn, Step]:
-        """Search for the question and the sentence as they stand, which is no query of the model's."""
-        thought = render("reason", self.state.task.language, kind="look_up", detail="")
+    async def look_up_first(self) -> MemoryEntry | None:
+        """Search a collection on this machine for the question and the sentence as they stand, since there is no other tool to choose
+        and it costs nothing. The model's turn is for what is left open: whether the sentence claims anything, and another query."""
+        self.looked_up = True
+        if not isinstance(self.state.services.search, Multilingual):
+            return None
+        thought = render("reason", self.language, kind="look_up", detail="")
         query = as_it_stands(self.state.task.question, self.sentence)
         call = ToolCall(name=SEARCHER, arguments={"sentence": self.sentence.name, "query": query})
         turn = turn_format.ModelTurn(thought=thought, call=call)
-        self.seen.append(call)
-        self.unwritten = 1
-        return turn, await act(self.state, self.sentence.index, turn, self.model, self.model.usage)
+        step = await act(self.state, self.sentence.index, turn, self.model, self.model.usage, written=False)
+        if len(self.offered) == 1 or states_something(self.sentence.text):
+            return await self.conclude(turn, step)
+        self.pending = turn, step
+        return self.clearly(step)
+
+    async def conclude_pending(self) -> MemoryEntry | None:
+        """Conclude what was looked up before the model took a turn, of a sentence that turns out to claim something."""
+        assert self.pending
+        looked, self.pending = self.pending, None
+        return await self.conclude(*looked)
 
     async def read(self) -> tuple[turn_format.ModelTurn, Step]:
         """Read the sentence beside the reference, once."""

@@ -10,7 +10,7 @@ from haluagent.text.windows import clip
 from haluagent.types import Sentence
 
 CLAIM_TOKENS = 300
-# Added to the bound beside a reference: what comes here was read there and is not clearly decided, so it is more often no claim.
+# Added to the bound beside a reference: what comes here was mostly read there and is not clearly decided, so it is more often no claim.
 NOT_DECIDED = 0.75
 
 

@@ -92,11 +92,13 @@ async def act(
     model: Meter,
     since: Usage,
     known: ToolResult | None = None,
+    written: bool = True,
 ) -> Step:
     """Check the call of one turn, run it unless its result is `known`, and keep the step. A call that failed or was rejected is a
     step with an error and no result.
 
-    `since` is the meter's reading before the turn was written: the step's usage is what came on top of it.
+    `since` is the meter's reading before the turn was written: the step's usage is what came on top of it. What is in a call has to
+    come from the texts, unless no model has `written` it.
     """
     state.emit(Thought(sentence=sentence, text=turn.thought))
     state.emit(Action(sentence=sentence, call=turn.call))
@@ -105,7 +107,7 @@ async def act(
     context = state.context(model, sentence)
     try:
         item = state.registry[turn.call.name]
-        if written_freely(item, turn.call):
+        if written and written_freely(item, turn.call):
             await asyncio.to_thread(check_provenance, item, turn.call, context, state.observations())
         result = known or await state.registry.call(turn.call, context)
         state.read.extend(result.read)

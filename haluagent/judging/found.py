@@ -11,7 +11,7 @@ from haluagent.judging.agreement import agreement, contained, counted, says
 from haluagent.judging.judge import TextSource, answer_anew, ask, without_number, wording_of
 from haluagent.judging.passages import best_windows, missing_numbers, quoted
 from haluagent.judging.probabilities import agreed
-from haluagent.judging.traced import in_digits
+from haluagent.judging.traced import absent_numbers, in_digits
 from haluagent.models.calibration import calibration_of
 from haluagent.protocols import SearchResult, ToolContext
 from haluagent.text.chinese import simplified
@@ -37,13 +37,15 @@ _ASKING = re.compile(
     r"请问|你?知道|告诉我|为什么|什么(?:地方|时候|名字?|样|叫)?|哪(?:里|儿|个|些|位|国|一年|一年份|年|种|座|一)?|谁|多少|几|怎么样?|如何|叫什么|叫做|属于|吗|呢|啊|？"
 )
 
+_TORN = re.compile(r"[0-9A-Za-z.,%'’-]+$")
 _CLAUSE_END = re.compile(r"[,，;；.。]")
 
 
 @dataclass(frozen=True)
 class PassageVerdict:
     """A passage, the part of it that was judged (its place, and as it was read), and what came of it. `agrees` is None
-    where the passage gives no answer of its own, or the sentence is none. `against` is the share in [0, 1] of what does not
+    where the passage gives no answer of its own, or the sentence is none. `missing` are the numbers in digits that the passage
+    lacks, `in_words` says whether it lacks one above 1 that may be written in words. `against` is the share in [0, 1] of what does not
     support that says otherwise. `parts` are the passages that were read as one, each with its place; empty for a single one."""
 
     result: SearchResult
@@ -56,6 +58,7 @@ class PassageVerdict:
     missing: tuple[str, ...] = ()
     against: float = 0.0
     parts: tuple[tuple[TextSource, Span], ...] = ()
+    in_words: bool = False
 
     @property
     def differs(self) -> bool:
@@ -96,8 +99,16 @@ def asked_words(question: str) -> frozenset[str]:
 
 
 def as_it_stands(question: str, sentence: Sentence) -> str:
-    """Return the query for the question and the sentence as they stand."""
-    return f"{question} {sentence.claim}".strip()[:QUERY]
+    """Return the query for the question and the sentence as they stand; of long ones their beginnings, the sentence's first of all."""
+    said = cut(sentence.claim, QUERY) or sentence.claim[:QUERY]
+    return f"{cut(question, QUERY - len(said) - 1)} {said}".strip()
+
+
+def cut(text: str, room: int) -> str:
+    """Return the beginning of a text, at most `room` characters of it, without a part of a number or of an English word."""
+    if len(text) <= room:
+        return text
+    return _TORN.sub("", text[: max(0, room)])
 
 
 def share(wanted: frozenset[str], found: frozenset[str]) -> float:
@@ -182,10 +193,14 @@ async def read_passage(
             likeness = agreement(anew, sentence.claim, context.question) if wording_of(context) == "answer" else agrees
             likeness = await asyncio.to_thread(counted, likeness, anew, sentence.claim, context.question, text)
             supported = agreed(supported, likeness, weight)
-    missing = in_digits(missing_numbers(sentence.claim, f"{text} {context.question}"))
+    absent = absent_numbers(sentence.claim, f"{text} {context.question}")
+    missing = in_digits(one.text for one in absent)
     if missing:
         supported = min(supported, without_number(wording_of(context), calibration_of(context.model)))
-    return PassageVerdict(result, source, place, supported, judged.silent, anew, agrees, missing, judged.against)
+    in_words = any(one.value > 1 for one in absent)  # "one of them" and "no more" are no figures
+    return PassageVerdict(
+        result, source, place, supported, judged.silent, anew, agrees, missing, judged.against, in_words=in_words
+    )
 
 
 def _is_of(text: str, answer: str, question: str) -> bool:
@@ -207,11 +222,12 @@ def answers(context: ToolContext, sentence: Sentence) -> bool:
 
 def supports(found: PassageVerdict, doubted: bool = False) -> float | None:
     """Return the confidence in [0, 1] that a passage supports the sentence; None where it does not. Where the passage gives
-    another answer by itself, which may only be a worse one ("a mason" for who built it), or where another passage says otherwise
-    (`doubted`), the judgement has to be surer. One that gives no answer supports none."""
+    another answer by itself, which may only be a worse one ("a mason" for who built it), where it lacks a number in words, which may be
+    its own in another form ("a dozen"), or where another passage says otherwise (`doubted`), the judgement has to be surer. One that
+    gives no answer supports none."""
     if found.unanswered:
         return None
-    doubted = doubted or found.differs
+    doubted = doubted or found.differs or found.in_words
     return found.supported if found.supported > (SUPPORTED_ALL_THE_SAME if doubted else SUPPORTED) else None
 
 

@@ -33,16 +33,22 @@ def in_digits(numbers: Iterable[str]) -> tuple[str, ...]:
     return tuple(one for one in numbers if any(character.isdecimal() and int(character) for character in one))
 
 
+def absent_numbers(claim: str, text: str) -> list[Number]:
+    """Return the numbers of a claim that a text does not have, nor the same length of time in another form."""
+    absent = set(missing_numbers(claim, text))
+    return [one for one in find_numbers(claim) if one.text in absent and not _is_same_length(one, claim, text)]
+
+
 def trace_numbers(claim: str, text: str, language: Language) -> NumbersTraced:
     """Return where the numbers of a claim come from that a text does not have. A time of day and a day count as a whole."""
     traced: dict[str, str | None] = {}
     by_chance = False
-    absent = set(missing_numbers(claim, text))
     clocks, days = new_clocks(claim, text), new_days(claim, text)
-    lost = [one for one in _outside_times(claim) if one.text in absent and not _is_same_length(one, claim, text)]
+    outside = _outside_times(claim)
+    lost = [one for one in absent_numbers(claim, text) if one in outside]
     facts = clock_facts(claim, text, language) if lost or clocks else []
     if lost:
-        converted, known, numbers = converted_from(claim, text), _outside_times(text), _outside_times(claim)
+        converted, known, numbers = converted_from(claim, text), _outside_times(text), outside
         figures = {one.span for one in plain_numbers(claim) if is_figure(one)}
         for one in lost:
             given = (fact for fact in facts if one.text not in missing_numbers(claim, fact))

@@ -10,10 +10,11 @@ from scripted import believes
 
 from haluagent import HaluAgent, Limits
 from haluagent.errors import SearchTimeout
+from haluagent.judging.found import QUERY, as_it_stands
 from haluagent.protocols import Message, SearchResult
 from haluagent.search.index.local import LocalIndex
 from haluagent.search.shared import shared
-from haluagent.types import Detection, Language
+from haluagent.types import Detection, Language, Sentence
 
 TOWER = "The Alster Tower was designed by Ada Brunn in 1911."
 BRUNN = "Ada Brunn was born in Kiel, the daughter of a sailor."
@@ -156,7 +157,7 @@ def test_a_collection_on_this_machine_is_searched_before_the_model_writes_a_quer
 ) -> None:
     detection, model = detect(index, "said")
     assert searched(detection) == [CLAIM] and detection.sentences[0].label == "supported"
-    assert all("ACTION" not in message["content"] for seen in model.seen for message in seen[1:])  # it took no turn
+    assert not any(model.grammars)  # it took no turn
     assert [step.thought for step in detection.steps if step.call and step.call.name == "web_search"] == [
         "look it up as it stands"
     ]
@@ -170,7 +171,9 @@ def test_what_that_leaves_open_the_model_asks_in_other_words(detect: Any, index:
 
 
 @pytest.mark.parametrize("settings", [{"autonomy": "free"}, {"ablate": ["reading"]}])
-def test_a_model_that_leads_writes_the_first_query(settings: dict[str, Any], scripted: Any, index: LocalIndex) -> None:
+def test_a_model_that_leads_or_goes_first_writes_the_first_query(
+    settings: dict[str, Any], scripted: Any, index: LocalIndex
+) -> None:
     model = scripted(writing(QUERIES, scripted), choose=believes("said"))
     with HaluAgent(model, search=index, sandbox="none", reflect=False, **settings) as agent:
         assert searched(agent.detect("", CLAIM))[:1] == QUERIES[:1]
@@ -192,3 +195,95 @@ def test_a_sentence_that_was_looked_up_in_vain_may_still_claim_nothing(scripted:
         detection = agent.detect("", response)
     assert [entry.label for entry in detection.sentences] == ["no_claim", "unverified"]
     assert len(searched(detection)) == 2
+
+
+OPEN = "That is how it was built. The sailor had a daughter somewhere by the sea."
+
+
+@pytest.fixture
+def vague(scripted: Any) -> Callable[..., tuple[Detection, Any]]:
+    """A detection of two sentences that state neither a number nor a name, by a model that says this of the second."""
+
+    def run(search: Any, believed: Any, *said: str, claims: bool = True) -> tuple[Detection, Any]:
+        left = list(said)
+
+        def say(messages: Sequence[Message]) -> str:
+            name = scripted.checked(messages)
+            return "ACTION: " + (
+                left.pop(0) if name == "S2" and left else 'get_answer(sentence={}, label="no_claim")'
+            ).format(name)
+
+        def choice(prompt: str) -> Any:
+            if "What is the statement?" in prompt:
+                mine = claims and "daughter" in prompt.split("<statement>")[1]
+                return 0.99 if ("A: information" in prompt) == mine else 0.01
+            return believed
+
+        model = scripted(say, choose=believes(choice))
+        with HaluAgent(model, search=search, sandbox="none", reflect=False) as agent:
+            return agent.detect("", OPEN), model
+
+    return run
+
+
+def second(detection: Detection) -> tuple[str, list[str]]:
+    """The label of the second sentence, and the queries for it after the one that it is itself."""
+    queries = [
+        step.call.arguments["query"]
+        for step in detection.steps
+        if step.sentence == 2 and step.call and "query" in step.call.arguments
+    ]
+    assert queries[0] == OPEN.split(". ")[1]
+    return detection.sentences[1].label, queries[1:]
+
+
+ASK = 'web_search(sentence={}, query="daughter of a sailor")'
+NONE = 'get_answer(sentence={}, label="no_claim")'
+
+
+def test_what_was_looked_up_counts_where_the_model_takes_the_sentence_for_a_claim(
+    vague: Any, index: LocalIndex
+) -> None:
+    assert second(vague(index, 0.35, ASK)[0]) == ("supported", [])  # without its query
+    assert second(vague(index, 0.35, NONE)[0]) == ("supported", [])
+    assert second(vague(index, 0.35, NONE, claims=False)[0]) == ("no_claim", [])
+    assert second(vague(index, 0.9, NONE, claims=False)[0]) == ("supported", [])  # clearly
+
+
+def test_the_model_writes_as_many_queries_as_it_may(vague: Any, index: LocalIndex) -> None:
+    detection, _ = vague(index, "silent", ASK, ASK.replace("sailor", "captain"))
+    assert second(detection) == ("unverified", ["daughter of a sailor"])
+    assert "brunn" in detection.sentences[1].reason
+
+
+def test_a_model_that_asks_for_the_sentence_itself_asks_again(vague: Any, index: LocalIndex) -> None:
+    own = ASK.replace("daughter of a sailor", OPEN.split(". ")[1])
+    detection, _ = vague(index, "silent", own, ASK)
+    assert second(detection) == ("unverified", ["daughter of a sailor"])
+    assert "brunn" in detection.sentences[1].reason
+
+
+def test_a_collection_that_fails_is_not_asked_again(vague: Any, index: LocalIndex) -> None:
+    class Late(Counted):
+        async def languages(self) -> frozenset[Language]:
+            return frozenset({"en"})
+
+    search = Late(index, SearchTimeout("10 s"))
+    detection, _ = vague(search, "silent", ASK)
+    assert second(detection) == ("unverified", []) and "10 s" in detection.sentences[1].reason
+    assert len(search.queries) == len(set(search.queries)) == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "query"),
+    [
+        ("Who?", "Ada Brunn.", "Who? Ada Brunn."),
+        ("", "Ada Brunn.", "Ada Brunn."),
+        ("So? " * 60, "It opened in 1911.", ("So? " * 45).strip() + " It opened in 1911."),
+        ("谁？", "桥" * 240, "桥" * QUERY),
+        ("Who?", "no " * 65 + "in 1911 or so", ("no " * 65).strip() + " in"),
+    ],
+)
+def test_of_long_texts_the_sentence_is_looked_up_first_of_all(question: str, claim: str, query: str) -> None:
+    found = as_it_stands(question, Sentence(index=1, text=claim, span=(0, len(claim))))
+    assert " ".join(found.split()) == query and len(found) <= QUERY

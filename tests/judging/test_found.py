@@ -70,6 +70,8 @@ def test_support_has_to_be_surer_where_something_speaks_against_it() -> None:
         (verdict(MOST, 0.6, 0.5), True, None),
         (verdict(MOST, 0.6, 0.5, agrees=0.0), False, None),
         (verdict(MOST, 0.95, 0.5, agrees=0.0), True, 0.95),
+        (replace(verdict(MOST, 0.6, 0.5), in_words=True), False, None),
+        (replace(verdict(MOST, 0.95, 0.5), in_words=True), False, 0.95),
     ):
         assert supports(found, doubted) == confidence
     for anew in ("not mentioned", "沒有說，是個事實。", "未提及"):

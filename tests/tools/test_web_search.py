@@ -108,6 +108,24 @@ def test_the_passages_own_answer_is_asked_for_where_it_could_decide(call: Any, b
     assert any("Answer the question" in prompt(seen) for seen in model.seen) is asked
 
 
+@pytest.mark.parametrize(
+    ("response", "believed", "label"),
+    [
+        ("The bridge of Dresden has three arches.", 0.4, None),  # a number in words that the passage lacks
+        ("The bridge of Dresden has three arches.", 0.98, "supported"),
+        ("The bridge of Dresden has two arches.", 0.4, "supported"),
+        ("One of the bridges of Dresden has two arches.", 0.4, "supported"),
+        ("The bridge of Dresden has 3 arches.", 0.9, None),
+        ("One crosses the bridge of Dresden in 30 minutes.", 0.9, "supported"),  # half an hour
+    ],
+)
+def test_a_number_that_a_passage_lacks_makes_support_rare(
+    call: Any, response: str, believed: float, label: str | None
+) -> None:
+    text = "The bridge of Dresden has two arches. It takes half an hour to cross it."
+    assert call(Found(passage(text)), believed, response, free="")[0].label == label
+
+
 def test_any_passage_may_support(call: Any) -> None:
     against = passage("The river Elbe flows through Dresden.")
     for_it = passage("Old maps of Dresden: the Rhine.", "Maps")
