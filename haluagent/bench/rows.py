@@ -23,8 +23,8 @@ class RunInfo(Record):
     otherwise.
 
     `model` is the name that the endpoint serves, `steps` the maximum number of turns per sentence, `search` the search
-    provider for sets without passages of their own, `queries` how many the model may write for a sentence, and `samples` the further answers
-    that its claims are compared with.
+    provider for sets without passages of their own, `queries` how many queries the model may write for a sentence, and
+    `samples` the further answers that its claims are compared with.
     """
 
     format: int = FORMAT

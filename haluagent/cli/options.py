@@ -72,8 +72,8 @@ Ablate = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PART",
-        help="Leave a part of the agent out, to see what it does: memory, completion, choice, demos, reading (and looking up, before the first turn). "
-        "May be given several times.",
+        help="Leave a part of the agent out, to see what it does: memory, completion, choice, demos, reading (and looking up, "
+        "before the first turn). May be given several times.",
     ),
 ]
 SandboxOption = Annotated[SandboxChoice, typer.Option("--sandbox", help="Where code in a response is run.")]
