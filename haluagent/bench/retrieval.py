@@ -99,12 +99,15 @@ def sample(queries: Iterable[Query], size: int) -> list[Query]:
 
 def build(folder: Path, texts: Sequence[str], beside: Sequence[Path] = (), passages: int = 0) -> LocalIndex:
     """Return an index in `folder` of the texts and of the documents `beside` them, with made passages where it would have
-    fewer than `passages`: random sentences of the texts, of one language each."""
+    fewer than `passages`: random sentences of the texts, of one language each. Raises ConfigError where there is nothing to make
+    them of, and for documents that do not exist."""
     index = LocalIndex(folder / "index.db")
     if gone := [str(path) for path in beside if not path.exists()]:
         raise ConfigError(f"{', '.join(gone)} does not exist: give with --beside files or folders of documents")
     index.add([_write(folder / "texts.jsonl", texts), *beside])
     if (missing := passages - index.stats().passages) > 0:
+        if not texts:
+            raise ConfigError("--passages makes passages of the texts of the claims, and these have none: leave it out")
         index.add([_write(folder / "made.jsonl", _made(texts, missing))])
     return index
 

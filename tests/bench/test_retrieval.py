@@ -99,3 +99,5 @@ def test_what_is_missing_or_wrong_is_said_in_one_line(data: Path, tmp_path: Path
         retrieval.read([write(tmp_path / "other.jsonl", {"question": "What?"})])
     with pytest.raises(ConfigError, match="--beside"):
         retrieval.build(tmp_path, ["text"], [tmp_path / "gone"])
+    with pytest.raises(ConfigError, match="--passages"):
+        retrieval.build(tmp_path, [], passages=20)
