@@ -23,7 +23,7 @@ class RunInfo(Record):
     otherwise.
 
     `model` is the name that the endpoint serves, `steps` the maximum number of turns per sentence, `search` the search
-    provider for sets without passages of their own, `queries` how many queries the model may write for a sentence, and
+    provider for sets without passages of their own, `queries` how often a sentence is searched for, and
     `samples` the further answers that its claims are compared with.
     """
 

@@ -59,7 +59,7 @@ BaseRate = Annotated[
 ]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help="Turns of the model per sentence.")]
 Queries = Annotated[
-    int | None, typer.Option(min=1, help="Queries that the model may write for a sentence, until something decides it.")
+    int | None, typer.Option(min=1, help="Searches for a sentence, each in other words, until something decides it.")
 ]
 OpinionSamples = Annotated[
     int, typer.Option("--samples", min=0, help="Further answers of the model, for an opinion on what nothing decided.")

@@ -73,7 +73,7 @@ class _Branch:
         self.withdrawn: set[str] = set()
         self.seen: list[ToolCall] = []
         self.failed: Counter[str] = Counter()
-        self.asked: Counter[str] = Counter()  # the calls of turns
+        self.asked: Counter[str] = Counter()
         self.turn_began = model.usage
         self.messages: list[Message] = state.task.messages(sentence, state.recalled(sentence))
         self.told = ""
@@ -314,7 +314,8 @@ class _Branch:
 
     async def look_up_first(self) -> MemoryEntry | None:
         """Search a collection on this machine for the question and the sentence as they stand, since there is no other tool to choose
-        and it costs nothing. The model's turn is for what is left open: whether the sentence claims anything, and another query."""
+        and it costs nothing. The model's turn is for what is left open: whether the sentence claims anything, and a query in other words,
+        if there may be one."""
         self.looked_up = True
         if not isinstance(self.state.services.search, Multilingual):
             return None
@@ -323,15 +324,16 @@ class _Branch:
         call = ToolCall(name=SEARCHER, arguments={"sentence": self.sentence.name, "query": query})
         turn = turn_format.ModelTurn(thought=thought, call=call)
         step = await act(self.state, self.sentence.index, turn, self.model, self.model.usage, written=False)
-        if len(self.offered) == 1 or states_something(self.sentence.text):
-            return await self.conclude(turn, step)
         self.pending = turn, step
+        if len(self.offered) == 1 or states_something(self.sentence.text):
+            return await self.conclude_pending()
         return self.clearly(step)
 
     async def conclude_pending(self) -> MemoryEntry | None:
         """Conclude what was looked up before the model took a turn, of a sentence that turns out to claim something."""
         assert self.pending
         looked, self.pending = self.pending, None
+        self.asked[SEARCHER] += 1
         return await self.conclude(*looked)
 
     async def read(self) -> tuple[turn_format.ModelTurn, Step]:

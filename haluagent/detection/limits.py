@@ -22,8 +22,8 @@ class Limits(Record):
     """Bounds of one detection. Whatever ends at one is `unverified`, with that reason.
 
     `steps` and `format_errors` count turns and unreadable turns per sentence; `tokens` counts evaluated prompt
-    tokens plus generated ones; `seconds` is wall-clock time. `queries` is how many queries the model may write for a sentence,
-    until something decides it; a collection on this machine is searched for the sentence as it stands besides.
+    tokens plus generated ones; `seconds` is wall-clock time. `queries` is how often a sentence is searched for, each time
+    in other words, until something decides it.
     """
 
     steps: int = Field(default=4, ge=1)

@@ -163,10 +163,11 @@ def test_a_collection_on_this_machine_is_searched_before_the_model_writes_a_quer
     ]
 
 
-@pytest.mark.parametrize("queries", [1, 2])
+@pytest.mark.parametrize("queries", [1, 2, 3])
 def test_what_that_leaves_open_the_model_asks_in_other_words(detect: Any, index: LocalIndex, queries: int) -> None:
     detection, model = detect(index, "silent", queries=queries)
-    assert searched(detection) == [CLAIM, *QUERIES[1 : queries + 1]]
+    assert searched(detection) == [CLAIM, *QUERIES[1:queries]]
+    assert bool(any(model.grammars)) is (queries > 1)  # else it takes no turn
     assert judged(model, TOWER) == 1 and judged(model, BRUNN) <= 1
 
 
@@ -204,7 +205,7 @@ OPEN = "That is how it was built. The sailor had a daughter somewhere by the sea
 def vague(scripted: Any) -> Callable[..., tuple[Detection, Any]]:
     """A detection of two sentences that state neither a number nor a name, by a model that says this of the second."""
 
-    def run(search: Any, believed: Any, *said: str, claims: bool = True) -> tuple[Detection, Any]:
+    def run(search: Any, believed: Any, *said: str, claims: bool = True, queries: int = 2) -> tuple[Detection, Any]:
         left = list(said)
 
         def say(messages: Sequence[Message]) -> str:
@@ -220,7 +221,7 @@ def vague(scripted: Any) -> Callable[..., tuple[Detection, Any]]:
             return believed
 
         model = scripted(say, choose=believes(choice))
-        with HaluAgent(model, search=search, sandbox="none", reflect=False) as agent:
+        with HaluAgent(model, search=search, sandbox="none", limits=Limits(queries=queries), reflect=False) as agent:
             return agent.detect("", OPEN), model
 
     return run
@@ -254,6 +255,8 @@ def test_the_model_writes_as_many_queries_as_it_may(vague: Any, index: LocalInde
     detection, _ = vague(index, "silent", ASK, ASK.replace("sailor", "captain"))
     assert second(detection) == ("unverified", ["daughter of a sailor"])
     assert "brunn" in detection.sentences[1].reason
+    detection, _ = vague(index, "silent", ASK, queries=1)
+    assert second(detection) == ("unverified", []) and "brunn" in detection.sentences[1].reason
 
 
 def test_a_model_that_asks_for_the_sentence_itself_asks_again(vague: Any, index: LocalIndex) -> None:
