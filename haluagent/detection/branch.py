@@ -124,9 +124,9 @@ class _Branch:
                 return entry
             if turn.call == known_call or not self.only(SEARCHER):
                 return None
-        self.asked[turn.call.name] += 1
         known = self.reading.result if self.reading and self.reading.call == turn.call else None
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began, known)
+        self.asked[turn.call.name] += step.result is not None
         return await self.conclude(turn, step)
 
     async def conclude(self, turn: turn_format.ModelTurn, step: Step) -> MemoryEntry | None:
@@ -333,7 +333,7 @@ class _Branch:
         """Conclude what was looked up before the model took a turn, of a sentence that turns out to claim something."""
         assert self.pending
         looked, self.pending = self.pending, None
-        self.asked[SEARCHER] += 1
+        self.asked[SEARCHER] += looked[1].result is not None
         return await self.conclude(*looked)
 
     async def read(self) -> tuple[turn_format.ModelTurn, Step]:
