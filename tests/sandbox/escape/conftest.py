@@ -205,7 +205,9 @@ def _host() -> dict[str, Any]:
 def _left(backend: str) -> list[str]:
     """Files that an attack would have written, had it come out, and control groups and containers of this process."""
     files = [Path(place) / "hx-left" for place in ("/tmp", "/var/tmp", "/dev/shm", Path.home())]
-    groups = Path("/sys/fs/cgroup").rglob(f"haluagent-sandbox@*@{os.getpid()}@*")
+    # The groups of other processes may go away meanwhile, which ends a `Path.rglob`.
+    every = [Path(at) / name for at, names, _ in os.walk("/sys/fs/cgroup") for name in names]
+    groups = [path for path in every if path.match(f"haluagent-sandbox@*@{os.getpid()}@*")]
     left = [str(path) for path in (*files, *groups) if path.exists()]
     if backend == "docker":
         import docker
