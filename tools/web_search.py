@@ -112,7 +112,7 @@ async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | 
     language too. A passage in another language can only support the sentence, and only surely: which words it shares with it is not
     known. None where none does."""
     other: Language = "zh" if context.language == "en" else "en"
-    if context.search is None or other not in await _languages(context):
+    if not isinstance(context.search, Multilingual) or other not in await context.search.languages():
         return None
     said = f"{context.question} {sentence.claim}" if answers(context, sentence) else sentence.claim
     try:
@@ -129,11 +129,6 @@ async def _translated(context: ToolContext, sentence: Sentence) -> ToolResult | 
         if confidence is not None and await _holds(context, sentence, found, "supported"):
             return _decided(unasked, turned, "supported", found, confidence)
     return None
-
-
-async def _languages(context: ToolContext) -> frozenset[Language]:
-    """Return the languages of a collection on this machine; none for a service."""
-    return await context.search.languages() if isinstance(context.search, Multilingual) else frozenset()
 
 
 async def _judge(context: ToolContext, sentence: Sentence, results: list[SearchResult], query: str) -> ToolResult:

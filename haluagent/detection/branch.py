@@ -85,15 +85,15 @@ class _Branch:
         self.reading: Step | None = None  # beside the reference, before the model took a turn
         self.looked_up = False
         self.pending: tuple[turn_format.ModelTurn, Step] | None = None  # looked up, if the sentence claims anything
-        self.told_of: set[str] = set()  # the tools of which an observation was told
         self.chance = random.Random(sentence.claim)  # of a detection without the model's choice
 
     async def run(self) -> MemoryEntry:
         guided = self.state.autonomy == "guided" and "reading" not in self.state.ablate
         if guided and len(self.offered) > 1 and self.only_read() and (entry := await self.read_first()):
             return entry
+        here = guided and isinstance(self.state.services.search, Multilingual)
         while self.steps_left and not self.exhausted():
-            if guided and not self.looked_up and self.only(SEARCHER):
+            if here and not self.looked_up and self.only(SEARCHER):
                 if entry := await self.look_up_first():
                     return entry
                 continue
@@ -126,7 +126,6 @@ class _Branch:
                 return None
         known = self.reading.result if self.reading and self.reading.call == turn.call else None
         step = await act(self.state, self.sentence.index, turn, self.model, self.turn_began, known)
-        self.asked[turn.call.name] += step.result is not None
         return await self.conclude(turn, step)
 
     async def conclude(self, turn: turn_format.ModelTurn, step: Step) -> MemoryEntry | None:
@@ -151,8 +150,7 @@ class _Branch:
             self.failed[turn.call.name] += 1
             if self.failed[turn.call.name] > 1:
                 await self.withdraw(turn.call.name)
-        earlier = self.last_observation if turn.call.name in self.told_of else ""
-        self.told_of.add(turn.call.name)
+        earlier = self.last_observation if self.asked[turn.call.name] > 1 else ""
         self.last_observation = "; ".join(filter(None, (earlier, observation)))
         self.reply_to(turn, said)
         return None
@@ -172,7 +170,9 @@ class _Branch:
         return None
 
     def may_ask_again(self, name: str, result: ToolResult) -> bool:
-        """Return whether a tool that decided nothing may be called again, in other words, and a step is left for that."""
+        """Count a call that decided nothing, and return whether its tool may be called again, in other words, and a step is left
+        for that."""
+        self.asked[name] += 1
         return result.again and self.steps_left > 0 and self.asked[name] < self.state.limits.queries
 
     async def withdraw(self, name: str) -> None:
@@ -317,8 +317,6 @@ class _Branch:
         and it costs nothing. The model's turn is for what is left open: whether the sentence claims anything, and a query in other words,
         if there may be one."""
         self.looked_up = True
-        if not isinstance(self.state.services.search, Multilingual):
-            return None
         thought = render("reason", self.language, kind="look_up", detail="")
         query = as_it_stands(self.state.task.question, self.sentence)
         call = ToolCall(name=SEARCHER, arguments={"sentence": self.sentence.name, "query": query})
@@ -333,7 +331,6 @@ class _Branch:
         """Conclude what was looked up before the model took a turn, of a sentence that turns out to claim something."""
         assert self.pending
         looked, self.pending = self.pending, None
-        self.asked[SEARCHER] += looked[1].result is not None
         return await self.conclude(*looked)
 
     async def read(self) -> tuple[turn_format.ModelTurn, Step]:
